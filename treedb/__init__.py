@@ -1,0 +1,3 @@
+"""treedb: a self-hosted, durable, realtime JSON tree database."""
+
+__version__ = "0.1.0"

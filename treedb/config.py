@@ -1,0 +1,104 @@
+"""Settings and limits: every number of the house in one table, each with its reason."""
+
+from dataclasses import dataclass, field
+from pathlib import Path as FilePath
+
+KIB = 1024
+MIB = 1024 * KIB
+GIB = 1024 * MIB
+TIB = 1024 * GIB
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The largest things treedb takes. Sources: Firebase's "Realtime Database Limits" page (F),
+    the fault model's measurements (M), our own judgement (T).
+    """
+
+    depth: int = 32  # F: levels below the root
+    key_bytes: int = 768  # F: UTF-8 bytes of one key
+    string_bytes: int = 10 * MIB  # F: UTF-8 bytes of one string value
+    rest_write_bytes: int = 256 * MIB  # F: one REST body
+    realtime_write_bytes: int = 16 * MIB  # F: one realtime message
+    answer_bytes: int = 256 * MIB  # F: one answer
+    nodes_per_write: int = 5_000_000  # T: bounds the time one write may hold the writer
+    paths_per_update: int = 100_000  # T: likewise, for PATCH and merge
+    url_bytes: int = 32 * KIB  # T: 32 keys of 768 bytes fit unless all of them are escaped
+    frame_bytes: int = 1 * MIB  # M: one websocket frame; SDKs cut at 16 KiB
+    segments: int = 1_100  # F: pieces of one message, 16 MiB at 16 KiB each
+    outbox_bytes: int = 64 * MIB  # T: unsent bytes of one connection before it is closed
+    requests_in_flight: int = 1_000  # T: unanswered writes of one connection before reading pauses
+    bytes_in_flight: int = 64 * MIB  # T: likewise in bytes, so that large writes count
+    listens_per_connection: int = 10_000  # T
+    connections: int = 50_000  # T
+    namespaces: int = 64  # T: environments open at once, each takes address space
+    write_batch: int = 256  # M: larger group commits gain under 10 %
+    journal_entries: int = 100_000  # T: commits a follower may be behind
+    journal_bytes: int = 256 * MIB  # T
+    journal_age_ms: int = 7 * 24 * 3600 * 1000  # T
+    row_bytes: int = 1900  # M: docs/benchmarks.md; larger ones get LMDB pages of their own
+    slice_rows: int = 500  # M: rows read before the event loop gets its turn, about 1 ms
+    map_bytes: int = 1 * TIB  # M: so large that it never matters; files stay sparse
+    readers: int = 4096  # M: reader slots, fixed by whoever opens the environment first
+    header_bytes: int = 64 * KIB  # T: all headers of one HTTP request
+    pings_per_second: int = 100  # T: websocket pings of one peer; SDKs send one in 45 s
+    header_timeout_ms: int = 10_000  # T: to send a request's head, and to begin at all
+    ping_interval_ms: int = 45_000  # F: SDKs are silent that long; proxies cut at 60 s
+    ping_timeout_ms: int = 25_000  # F: a dead peer is found within 70 s
+    close_timeout_ms: int = 10_000  # T: for the peer's half of the closing handshake
+    message_timeout_ms: int = 60_000  # T: between the segments of one message
+    stall_timeout_ms: int = 30_000  # T: a peer that reads nothing for so long is closed
+
+
+DEFAULT_LIMITS = Limits()
+
+
+def _setting(takes: str, about: str) -> dict[str, str]:
+    """Describe a setting: the kind of value it takes, and what it is about."""
+    return {"takes": takes, "about": about}
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What an operator chooses. Every field is a command line option, an environment variable
+    TREEDB_<NAME> and a key of treedb.toml; `treedb.cli.settings` reads them by this table.
+    """
+
+    host: str = field(
+        default="127.0.0.1",
+        metadata=_setting(
+            "address", "The address to listen on. With `dev` it must be a loopback address."
+        ),
+    )
+    port: int = field(
+        default=9000,
+        metadata=_setting("port", "The port to listen on; 0 takes a free one."),
+    )
+    data: FilePath = field(
+        default=FilePath("treedb-data"),
+        metadata=_setting(
+            "folder", "The folder that keeps the data, with one folder in it for each namespace."
+        ),
+    )
+    dev: bool = field(
+        default=False,
+        metadata=_setting(
+            "switch",
+            "Development mode: everyone may read and write everything, and the credentials of "
+            "the Firebase emulator are honoured.",
+        ),
+    )
+    static: FilePath | None = field(
+        default=None,
+        metadata=_setting(
+            "folder", "A folder whose files are served at /, such as a web application's."
+        ),
+    )
+    unsafe_no_fsync: bool = field(
+        default=False,
+        metadata=_setting(
+            "switch",
+            "Answer writes before they are flushed to the disk: faster, and a power cut can lose "
+            "what was acknowledged or break the files.",
+        ),
+    )

@@ -1,0 +1,1 @@
+"""Where: keys, their order and bytes, paths, patterns, tries and push ids. Pure."""
