@@ -1,0 +1,1 @@
+"""What: JSON values at places, and how they change. Pure."""

@@ -1,0 +1,21 @@
+"""A numbered patch: what the journal keeps and everyone follows."""
+
+from dataclasses import dataclass
+
+from treedb.tree.patch import Patch
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """One change of the tree that is on disk.
+
+    `revision` numbers the commits of one database from 1, without gaps; `time_ms` is the server's
+    time, that of its server values too; `write_id` is the sender's, if it gave one; `author` is
+    the uid of who wrote, None without one.
+    """
+
+    revision: int
+    time_ms: int
+    patch: Patch
+    write_id: str | None
+    author: str | None
