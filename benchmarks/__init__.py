@@ -1,0 +1,1 @@
+"""What treedb is measured by, each figure beside the floor it stands on."""

@@ -1,0 +1,29 @@
+"""Run the benchmarks: `python -m benchmarks [--row-bytes N,N,...]`; prints Markdown tables."""
+
+import argparse
+import asyncio
+import tempfile
+from pathlib import Path
+
+import uvloop
+
+from benchmarks.measure import table
+from benchmarks.store import measure_all
+from treedb.config import DEFAULT_LIMITS
+
+
+def main() -> None:
+    """Measure with the default row size, or with each of those named."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--row-bytes", default=str(DEFAULT_LIMITS.row_bytes))
+    parser.add_argument("--directory", default=None, help="a folder on the disk to measure")
+    arguments = parser.parse_args()
+    asyncio.set_event_loop_policy(uvloop.EventLoopPolicy())
+    for text in arguments.row_bytes.split(","):
+        with tempfile.TemporaryDirectory(dir=arguments.directory) as directory:
+            rows = asyncio.run(measure_all(Path(directory), int(text)))
+        print(f"\nROW_MAX {text} bytes\n\n{table(rows)}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

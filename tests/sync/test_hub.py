@@ -1,0 +1,143 @@
+"""The hub finds the views a commit touches, and cuts the commit to each."""
+
+from dataclasses import dataclass, field
+
+import pytest
+
+from treedb.paths.path import Path
+from treedb.sync.delivery import Change, Delivery, Merge, Overwrite
+from treedb.sync.hub import Hub
+from treedb.tree.commit import Commit
+from treedb.tree.patch import Patch
+from treedb.tree.values import Value
+
+
+@dataclass(eq=False)
+class Recorder:
+    """A listener that keeps what it is given."""
+
+    deliveries: list[Delivery] = field(default_factory=list)
+
+    def deliver(self, delivery: Delivery) -> None:
+        self.deliveries.append(delivery)
+
+    @property
+    def changes(self) -> list[Change]:
+        return [delivery.change for delivery in self.deliveries]
+
+
+def path(text: str) -> Path:
+    return Path.parse(text, allow_priority=True)
+
+
+def commit(revision: int, changes: dict[str, Value]) -> Commit:
+    patch = Patch.of((path(text), value) for text, value in changes.items())
+    return Commit(revision, 0, patch, None, None)
+
+
+def publish(hub: Hub, revision: int, changes: dict[str, Value]) -> None:
+    for delivery, listeners in hub.publish(commit(revision, changes)):
+        for listener in listeners:
+            listener.deliver(delivery)
+
+
+LEARNS = [
+    ("at the place", "/a", {"/a": 1}, Overwrite(path("/a"), 1)),
+    ("below", "/a", {"/a/b/c": 1}, Overwrite(path("/a/b/c"), 1)),
+    ("above, cut to the place", "/a/b", {"/a": {"b": {"c": 1}, "d": 2}}, Overwrite(path("/a/b"), {"c": 1})),
+    ("above, where nothing is left", "/a/b", {"/a": {"d": 2}}, Overwrite(path("/a/b"), None)),
+    ("above, where a leaf is now", "/a/b", {"/a": "leaf"}, Overwrite(path("/a/b"), None)),
+    ("the root", "/", {"/a/b": 1}, Overwrite(path("/a/b"), 1)),
+    ("from the root", "/a", {"/": {"a": 1}}, Overwrite(path("/a"), 1)),
+    ("several places", "/a", {"/a/b": 1, "/a/c/d": 2}, Merge(path("/a"), ((("b",), 1), (("c", "d"), 2)))),
+    ("its share of several", "/a", {"/a/b": 1, "/z": 2}, Overwrite(path("/a/b"), 1)),
+    ("a priority", "/a", {"/a/b/.priority": 5}, Overwrite(path("/a/b/.priority"), 5)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("place", "changes", "learnt"), [row[1:] for row in LEARNS], ids=[row[0] for row in LEARNS])  # fmt: skip
+def test_a_view_learns_its_part(place: str, changes: dict[str, Value], learnt: Change) -> None:
+    hub, recorder = Hub(), Recorder()
+    hub.join(path(place), recorder, 0)
+    publish(hub, 1, changes)
+    assert recorder.changes == [learnt]
+
+
+@pytest.mark.parametrize(
+    ("place", "changes"),
+    [
+        ("/a", {"/b": 1}),
+        ("/a/b", {"/a/c": 1}),
+        ("/a/b", {"/a/bb": 1}),
+        ("/a/b", {"/a/.priority": 1}),
+    ],
+)
+def test_a_view_elsewhere_learns_nothing(place: str, changes: dict[str, Value]) -> None:
+    hub, recorder = Hub(), Recorder()
+    hub.join(path(place), recorder, 0)
+    publish(hub, 1, changes)
+    assert recorder.deliveries == []
+
+
+def test_commits_up_to_the_joined_revision_are_skipped() -> None:
+    hub, recorder = Hub(), Recorder()
+    hub.join(path("/a"), recorder, 2)
+    for revision in (1, 2, 3, 4):
+        publish(hub, revision, {"/a": revision})
+    assert [delivery.revision for delivery in recorder.deliveries] == [3, 4]
+
+
+def test_a_held_member_gets_what_waited_in_order_and_then_the_rest_directly() -> None:
+    hub, recorder = Hub(), Recorder()
+    hub.join(path("/a"), recorder, 0, held=True)
+    publish(hub, 1, {"/a": 1})
+    publish(hub, 2, {"/a": 2})
+    assert recorder.deliveries == []
+    assert [delivery.revision for delivery in hub.release(path("/a"), recorder)] == [1, 2]
+    publish(hub, 3, {"/a": 3})
+    assert [delivery.revision for delivery in recorder.deliveries] == [3]
+    assert hub.release(path("/a"), recorder) == []
+
+
+def test_all_listeners_of_a_place_share_one_delivery_and_its_encoding() -> None:
+    hub = Hub()
+    recorders = [Recorder() for _ in range(3)]
+    for recorder in recorders:
+        hub.join(path("/a"), recorder, 0)
+    publish(hub, 1, {"/a": 1})
+    calls: list[Delivery] = []
+
+    def encoder(delivery: Delivery) -> bytes:
+        calls.append(delivery)
+        return b"text"
+
+    texts = [recorder.deliveries[0].encoded(encoder) for recorder in recorders]
+    assert texts == [b"text"] * 3
+    assert len(calls) == 1
+
+
+def test_who_left_hears_nothing_and_an_empty_view_is_dropped() -> None:
+    hub, recorder = Hub(), Recorder()
+    hub.join(path("/a"), recorder, 0)
+    hub.leave(path("/a"), recorder)
+    hub.leave(path("/a"), recorder)
+    publish(hub, 1, {"/a": 1})
+    assert recorder.deliveries == []
+    assert len(hub) == 0
+
+
+def test_a_listener_that_leaves_during_a_delivery_disturbs_nobody() -> None:
+    hub, other = Hub(), Recorder()
+
+    class Leaver(Recorder):
+        def deliver(self, delivery: Delivery) -> None:
+            super().deliver(delivery)
+            hub.leave(path("/a"), self)
+
+    leaver = Leaver()
+    hub.join(path("/a"), leaver, 0)
+    hub.join(path("/a"), other, 0)
+    publish(hub, 1, {"/a": 1})
+    publish(hub, 2, {"/a": 2})
+    assert len(leaver.deliveries) == 1
+    assert len(other.deliveries) == 2

@@ -1,0 +1,69 @@
+"""A plan is a pure function of the write, the tree before it, and the time."""
+
+import pytest
+
+from treedb.config import DEFAULT_LIMITS
+from treedb.errors import DataStale, NoSuchNode, NotFinite
+from treedb.paths.path import Path
+from treedb.tree.hashing import node_hash
+from treedb.tree.reader import ValueReader
+from treedb.tree.values import Value
+from treedb.writes.plan import plan
+from treedb.writes.request import Write, set_write, update_write
+
+NOW = 1_700_000_000_000
+BEFORE = ValueReader({"a": {"n": 5, "s": "x"}, "b": True})
+
+
+def path(text: str) -> Path:
+    return Path.parse(text, allow_priority=True)
+
+
+def a_set(text: str, raw: object, expected_hash: str | None = None) -> Write:
+    return set_write(path(text), raw, DEFAULT_LIMITS, expected_hash=expected_hash)
+
+
+@pytest.mark.parametrize(
+    ("write", "changes"),
+    [
+        (a_set("/a", {"x": 1}), {"/a": {"x": 1}}),
+        (a_set("/a", None), {"/a": None}),
+        (a_set("/a/t", {".sv": "timestamp"}), {"/a/t": NOW}),
+        (a_set("/a/n", {".sv": {"increment": 2}}), {"/a/n": 7}),
+        (a_set("/a/s", {".sv": {"increment": 2}}), {"/a/s": 2}),
+        (a_set("/z", {"n": {".sv": {"increment": 1.5}}}), {"/z": {"n": 1.5}}),
+        (a_set("/a/.priority", 3), {"/a/.priority": 3}),
+        (a_set("/nothing/.priority", None), {"/nothing/.priority": None}),
+        (
+            update_write(path("/a"), {"n": {".sv": {"increment": -5}}, "s": None}, DEFAULT_LIMITS),
+            {"/a/n": 0, "/a/s": None},
+        ),
+        (update_write(path("/a"), {}, DEFAULT_LIMITS), {}),
+    ],
+)
+def test_a_write_comes_to_a_patch(write: Write, changes: dict[str, Value]) -> None:
+    patch = plan(write, BEFORE, NOW)
+    assert {place.format(): value for place, value in patch.changes} == changes
+
+
+def test_a_transaction_holds_while_the_hash_is_right() -> None:
+    right = node_hash(BEFORE.get(path("/a")))
+    assert plan(a_set("/a", 1, right), BEFORE, NOW).changes == ((path("/a"), 1),)
+    assert plan(a_set("/new", 1, ""), BEFORE, NOW).changes == ((path("/new"), 1),)
+
+
+@pytest.mark.parametrize(("place", "stale"), [("/a", ""), ("/a", "AAAA"), ("/new", "AAAA")])
+def test_a_transaction_with_another_hash_is_stale(place: str, stale: str) -> None:
+    with pytest.raises(DataStale):
+        plan(a_set(place, 1, stale), BEFORE, NOW)
+
+
+def test_nothing_cannot_have_a_priority() -> None:
+    with pytest.raises(NoSuchNode, match="/nothing"):
+        plan(a_set("/nothing/.priority", 1), BEFORE, NOW)
+
+
+def test_an_increment_past_the_largest_double_is_refused() -> None:
+    reader = ValueReader({"n": 1.7e308})
+    with pytest.raises(NotFinite):
+        plan(a_set("/n", {".sv": {"increment": 1.7e308}}), reader, NOW)

@@ -1,0 +1,1 @@
+"""Kept: the tree on disk, in one LMDB environment per namespace."""

@@ -1,0 +1,1 @@
+"""Who hears: views of places, their listeners, and the hub that finds them. Pure."""

@@ -1,0 +1,58 @@
+"""Plan a write: what it comes to on the tree as it is, or why it is refused.
+
+All policy of writing is here, and it is pure: the writer asks it inside the write transaction, so
+what it reads is what the write will change.
+"""
+
+from collections.abc import Sequence
+from functools import partial
+
+from treedb.errors import DataStale, NoSuchNode
+from treedb.paths.path import Path
+from treedb.tree.hashing import matches_hash
+from treedb.tree.patch import Patch
+from treedb.tree.reader import Reader
+from treedb.tree.server_values import resolve
+from treedb.tree.values import Value
+from treedb.writes.request import Write
+
+
+def plan(write: Write, reader: Reader, now_ms: int) -> Patch:
+    """Return the patch a write comes to; an empty one when there is nothing to change.
+
+    Raises DataStale when a transaction's hash no longer holds, NoSuchNode for the priority of
+    nothing, NotFinite for an increment that overflows. A refused write changes nothing.
+    """
+    _check_hash(write, reader)
+    changes = write.changes
+    if write.has_server_values:
+        # Increments count from the tree before this write, all of them.
+        changes = tuple(
+            (path, resolve(value, partial(_value_below, reader, path), now_ms))
+            for path, value in changes
+        )
+    for path, value in changes:
+        if path.is_priority and value is not None:
+            _check_owner(path, reader)
+    return Patch(changes)
+
+
+def _check_hash(write: Write, reader: Reader) -> None:
+    if write.expected_hash is None:
+        return
+    if not matches_hash(reader.get(write.path), write.expected_hash):
+        raise DataStale
+
+
+def _check_owner(path: Path, reader: Reader) -> None:
+    owner = path.parent
+    assert owner is not None, "a priority has an owner"
+    if not reader.exists(owner):
+        raise NoSuchNode(
+            f"there is nothing at {owner}, so it cannot have a priority; set its value first, or "
+            'value and priority together: {".value": ..., ".priority": ...}'
+        )
+
+
+def _value_below(reader: Reader, base: Path, keys: Sequence[str]) -> Value:
+    return reader.get(base.join(keys))

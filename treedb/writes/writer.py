@@ -1,0 +1,169 @@
+"""The one writer of a database: a thread, a queue, and group commit.
+
+Writes take effect in the order submitted. The thread takes whatever waits, up to a batch, plans
+and applies each in one LMDB transaction and commits once, so that many writes share one fsync. A
+write that is refused touches nothing; a write that the store cannot take is tried alone, so that
+it does not take its neighbours with it. Nobody hears of a write before its commit is on disk.
+"""
+
+import logging
+import queue
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from treedb.clock import SystemClock
+from treedb.errors import InsufficientStorage, MapFull, StoreError, TreeError, Unavailable
+from treedb.store.store import Store
+from treedb.tree.commit import Commit
+from treedb.tree.values import Value
+from treedb.writes.plan import plan
+from treedb.writes.request import Write
+
+log = logging.getLogger("treedb.writer")
+
+GROW_ATTEMPTS = 100
+GROW_PAUSE_SECONDS = 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A write that is on disk: its revision and the values its changes came to, in order."""
+
+    revision: int
+    values: tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one submitted write; `ticket` is what the sender gave with it."""
+
+    ticket: object
+    result: Written | TreeError
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What one group commit did: its commits in order, and every sender's outcome."""
+
+    commits: tuple[Commit, ...]
+    outcomes: tuple[Outcome, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    write: Write
+    ticket: object
+
+
+class Writer:
+    """Run writes on a thread of their own; `done` is called there after every group commit."""
+
+    def __init__(self, store: Store, clock: SystemClock, done: Callable[[Batch], None]) -> None:
+        self._store = store
+        self._clock = clock
+        self._done = done
+        self._queue: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._run, name="treedb-writer", daemon=True)
+        self._last_ms = 0
+        self._broken: StoreError | None = None
+        self._pause = threading.Event()
+
+    def start(self) -> None:
+        """Begin to take writes."""
+        self._thread.start()
+
+    def submit(self, write: Write, ticket: object) -> None:
+        """Queue a write; its outcome comes to `done` with this ticket."""
+        self._queue.put(_Job(write, ticket))
+
+    def stop(self) -> None:
+        """Finish what was submitted, then end the thread; blocks until it has."""
+        self._queue.put(None)
+        self._thread.join()
+
+    def _run(self) -> None:
+        while True:
+            jobs, stopping = self._take()
+            if jobs:
+                self._done(self._process(jobs))
+            if stopping:
+                return
+
+    def _take(self) -> tuple[list[_Job], bool]:
+        jobs: list[_Job] = []
+        job = self._queue.get()
+        while job is not None:
+            jobs.append(job)
+            if len(jobs) == self._store.limits.write_batch or self._queue.empty():
+                return jobs, False
+            job = self._queue.get()
+        return jobs, True
+
+    def _process(self, jobs: list[_Job]) -> Batch:
+        if self._broken is not None:
+            return _refused(jobs, self._broken)
+        try:
+            return self._attempt(jobs)
+        except MapFull as full:
+            if self._grow():
+                return self._process(jobs)
+            if len(jobs) == 1:
+                return _refused(jobs, full)
+        except InsufficientStorage as full:
+            if len(jobs) == 1:
+                return _refused(jobs, full)
+        except StoreError as error:
+            # After an I/O error nobody knows what the disk holds: no more writes until reopened.
+            log.exception("writing stops: the store failed")
+            self._broken = error
+            return _refused(jobs, error)
+        except Exception:
+            log.exception("a write failed unexpectedly; %d tried one by one", len(jobs))
+            if len(jobs) == 1:
+                return _refused(jobs, Unavailable("the write failed on the server; see its log"))
+        batches = [self._process([job]) for job in jobs]
+        return Batch(
+            tuple(commit for batch in batches for commit in batch.commits),
+            tuple(outcome for batch in batches for outcome in batch.outcomes),
+        )
+
+    def _attempt(self, jobs: list[_Job]) -> Batch:
+        commits: list[Commit] = []
+        outcomes: list[Outcome] = []
+        with self._store.transaction() as transaction:
+            for job in jobs:
+                now_ms = self._now_ms()
+                try:
+                    patch = plan(job.write, transaction.tree, now_ms)
+                except TreeError as refusal:
+                    outcomes.append(Outcome(job.ticket, refusal))
+                    continue
+                if patch.changes:
+                    author = job.write.auth.uid if job.write.auth else None
+                    revision = transaction.revision + 1
+                    commit = Commit(revision, now_ms, patch, job.write.write_id, author)
+                    transaction.apply(commit)
+                    commits.append(commit)
+                values = tuple(value for _, value in patch.changes)
+                outcomes.append(Outcome(job.ticket, Written(transaction.revision, values)))
+            if commits:
+                transaction.commit()
+        return Batch(tuple(commits), tuple(outcomes))
+
+    def _now_ms(self) -> int:
+        # A clock that is set back must not make a later write's timestamp the smaller one.
+        self._last_ms = max(self._last_ms, self._clock.now_ms())
+        return self._last_ms
+
+    def _grow(self) -> bool:
+        """Make the map larger; snapshots must end first, so it is tried for a second."""
+        for _ in range(GROW_ATTEMPTS):
+            if self._store.grow():
+                return True
+            self._pause.wait(GROW_PAUSE_SECONDS)
+        return False
+
+
+def _refused(jobs: list[_Job], error: TreeError) -> Batch:
+    return Batch((), tuple(Outcome(job.ticket, error) for job in jobs))
