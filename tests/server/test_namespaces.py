@@ -1,0 +1,143 @@
+import asyncio
+import stat
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.server.live_server import live_server
+from treedb.clock import SystemClock
+from treedb.config import DEFAULT_LIMITS, Limits, Settings
+from treedb.errors import InvalidNamespace, NotFound, SettingsError, Unavailable
+from treedb.server.namespaces import Databases, prepare_data_folder
+
+WRONG_NAMES = [
+    "../../etc", "a/b", "..", ".", "\0", "a\nb", "a\n", "A", "Prod", "CON", "lock.mdb", "-a",
+    "a_b", "a b", "ä", "x" * 64, "x" * 300, "default.",
+]  # fmt: skip
+GOOD_NAMES = ["a", "0", "127", "demo-project", "x" * 63, "a-"]
+
+
+def databases_in(folder: Path, *, limits: Limits = DEFAULT_LIMITS, dev: bool = True) -> Databases:
+    settings = Settings(data=folder, dev=dev, unsafe_no_fsync=True)
+    return Databases(settings, limits, SystemClock())
+
+
+@pytest.mark.parametrize("name", WRONG_NAMES)
+async def test_a_wrong_name_is_refused_and_makes_nothing(tmp_path: Path, name: str) -> None:
+    databases = databases_in(tmp_path / "data")
+    with pytest.raises(InvalidNamespace, match="a name is 1 to 63 characters"):
+        await databases.get(name)
+    assert list(tmp_path.iterdir()) == []
+    await databases.close()
+
+
+async def test_a_name_is_a_folder_of_the_data_folder(tmp_path: Path) -> None:
+    databases = databases_in(tmp_path)
+    for name in GOOD_NAMES:
+        assert (await databases.get(name)).namespace == name
+    assert {each.name for each in tmp_path.iterdir()} == set(GOOD_NAMES)
+    await databases.close()
+
+
+async def test_no_name_is_the_default(tmp_path: Path) -> None:
+    databases = databases_in(tmp_path)
+    assert await databases.get("") is await databases.get("default")
+    await databases.close()
+
+
+async def test_many_that_ask_at_once_get_one_database(tmp_path: Path) -> None:
+    databases = databases_in(tmp_path)
+    first, *others = await asyncio.gather(*(databases.get("a") for _ in range(20)))
+    assert all(each is first for each in others)
+    await databases.close()
+
+
+async def test_outside_development_mode_none_comes_to_be(tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    databases = databases_in(tmp_path, dev=False)
+    with pytest.raises(NotFound, match="no namespace absent"):
+        await databases.get("absent")
+    assert (await databases.get("there")).namespace == "there"
+    assert [each.name for each in tmp_path.iterdir()] == ["there"]
+    await databases.close()
+
+
+async def test_one_more_than_the_limit_is_refused(tmp_path: Path) -> None:
+    databases = databases_in(tmp_path, limits=replace(DEFAULT_LIMITS, namespaces=2))
+    for name in ("a", "b", "a", "b"):
+        await databases.get(name)
+    with pytest.raises(Unavailable, match="2 namespaces are open, at most 2"):
+        await databases.get("c")
+    await databases.close()
+
+
+async def test_after_closing_none_is_opened(tmp_path: Path) -> None:
+    databases = databases_in(tmp_path)
+    await databases.get("a")
+    await databases.close()
+    with pytest.raises(Unavailable):
+        await databases.get("a")
+    await databases.close()
+
+
+def test_namespaces_are_apart(tmp_path: Path) -> None:
+    with live_server(tmp_path) as server:
+        server.put("/v.json?ns=one", 1)
+        server.put("/v.json?ns=two", 2)
+        server.put("/v.json", 3)
+        assert server.get("/v.json?ns=one") == 1
+        assert server.get("/v.json?ns=two") == 2
+        assert server.get("/v.json?ns=") == 3
+        assert server.get("/v.json?ns=default") == 3
+
+
+QUERIES = ["ns=../../etc", "ns=a/b", "ns=..", "ns=.", "ns=%00", "ns=a%0ab", "ns=Prod", "ns=a&ns=b"]
+
+
+def test_a_wrong_namespace_is_400_over_http(tmp_path: Path) -> None:
+    with live_server(tmp_path) as server:
+        for query in QUERIES:
+            assert server.ask("GET", f"/v.json?{query}").status == 400
+            assert server.ask("PUT", f"/v.json?{query}", "1").status == 400
+    assert not (tmp_path / "data").exists()
+
+
+def test_an_unknown_namespace_is_404_outside_development_mode(tmp_path: Path) -> None:
+    settings = Settings(data=tmp_path / "data", dev=False)
+    with live_server(tmp_path, settings=settings) as server:
+        answer = server.ask("PUT", "/v.json?ns=absent", "1")
+        assert (answer.status, answer.json["error"]) == (404, "404 Not Found")
+    assert not (tmp_path / "data").exists()
+
+
+# The data folder
+
+
+def test_the_data_folder_is_its_owners_alone(tmp_path: Path) -> None:
+    folder = tmp_path / "deep" / "data"
+    prepare_data_folder(folder)
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    prepare_data_folder(folder)
+
+
+def test_a_file_is_no_data_folder(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    with pytest.raises(SettingsError, match=r"data: the folder .*file cannot be used"):
+        prepare_data_folder(file)
+    with pytest.raises(SettingsError, match="cannot be used"):
+        prepare_data_folder(file / "below")
+
+
+def test_symbolic_links_in_the_data_folder_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "default").symlink_to("/etc")
+    with pytest.raises(SettingsError, match=r"default is a symbolic link"):
+        prepare_data_folder(tmp_path)
+
+
+def test_the_data_folder_may_itself_be_a_link(tmp_path: Path) -> None:
+    real = tmp_path / "real"
+    real.mkdir()
+    (tmp_path / "link").symlink_to(real)
+    prepare_data_folder(tmp_path / "link")

@@ -1,0 +1,97 @@
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from treedb.errors import InvalidQuery, TreeError, UnsupportedRequest
+from treedb.server.parameters import MOST_PARAMETERS, Parameters, parse_parameters
+from treedb.tree.forms import Form
+
+UNDERSTOOD = [
+    (b"", Parameters()),
+    (b"&&", Parameters()),
+    (b"ns=abc", Parameters(namespace="abc")),
+    (b"ns=", Parameters()),
+    (b"ns=a%2Fb", Parameters(namespace="a/b")),
+    (b"%6es=abc", Parameters(namespace="abc")),
+    (b"print=pretty", Parameters(is_pretty=True)),
+    (b"print=silent", Parameters(is_silent=True)),
+    (b"shallow=true", Parameters(levels=1)),
+    (b"shallow=false", Parameters()),
+    (b"shallow=false&depth=2", Parameters(levels=2)),
+    (b"depth=1", Parameters(levels=1)),
+    (b"depth=32", Parameters(levels=32)),
+    (b"format=export", Parameters(form=Form.EXPORT)),
+    (b"auth=owner", Parameters(credentials=("owner",))),
+    (b"access_token=t", Parameters(credentials=("t",))),
+    (b"auth=", Parameters(credentials=("",))),
+    (b"auth=a&access_token=b", Parameters(credentials=("a", "b"))),
+    (b"auth=a+b%2Bc", Parameters(credentials=("a b+c",))),
+    (b"x-http-method-override=PATCH", Parameters(method_override="PATCH")),
+    (b"writeSizeLimit=unlimited", Parameters()),
+    (b"foo=1&foo=2&download=x&ac=y&disableTriggers=true", Parameters()),
+]
+
+REFUSED = [
+    (b"print=nope", InvalidQuery, "print is 'nope'; allowed: pretty, silent."),
+    (b"print=", InvalidQuery, "print is ''; allowed: pretty, silent."),
+    (b"shallow=maybe", InvalidQuery, "shallow is 'maybe'; allowed: true, false."),
+    (b"depth=0", InvalidQuery, "depth is '0'; allowed: a whole number from 1 to 32."),
+    (b"depth=33", InvalidQuery, "depth is '33'"),
+    (b"depth=-1", InvalidQuery, "depth is '-1'"),
+    (b"depth=1.5", InvalidQuery, "depth is '1.5'"),
+    (b"depth=01", InvalidQuery, "depth is '01'"),
+    (b"depth=%D9%A3", InvalidQuery, "depth is '٣'"),
+    (b"depth=1%0A", InvalidQuery, r"depth is '1\n'"),
+    (b"format=nope", InvalidQuery, "format is 'nope'; allowed: export."),
+    (b"shallow=true&depth=2", InvalidQuery, "shallow cannot be combined with depth"),
+    (b'shallow=true&orderBy="$key"', InvalidQuery, "shallow cannot be combined with orderBy"),
+    (b"writeSizeLimit=nope", InvalidQuery, "writeSizeLimit is 'nope'; allowed: tiny, small,"),
+    (b"writeSizeLimit=tiny", UnsupportedRequest, "writeSizeLimit=tiny"),
+    (b'orderBy="$key"', UnsupportedRequest, "orderBy: this version answers no queries"),
+    (b"limitToFirst=1", UnsupportedRequest, "limitToFirst"),
+    (b"limitToLast=1", UnsupportedRequest, "limitToLast"),
+    (b"startAt=1", UnsupportedRequest, "startAt"),
+    (b"startAfter=1", UnsupportedRequest, "startAfter"),
+    (b"endAt=1", UnsupportedRequest, "endAt"),
+    (b"endBefore=1", UnsupportedRequest, "endBefore"),
+    (b"equalTo=1", UnsupportedRequest, "equalTo"),
+    (b"callback=f", UnsupportedRequest, "callback: JSONP is not offered"),
+    (b"timeout=3s", UnsupportedRequest, "timeout"),
+    (b"auth_variable_override=null", UnsupportedRequest, "auth_variable_override"),
+    (b"dryRun=true", UnsupportedRequest, "dryRun"),
+    (b"ns=a&ns=b", InvalidQuery, "ns is given twice"),
+    (b"print=pretty&%70rint=pretty", InvalidQuery, "print is given twice"),
+    (b"auth=a&auth=a", InvalidQuery, "auth is given twice"),
+    (b"foo=%ff", InvalidQuery, "'foo' is not UTF-8 when unescaped."),
+    (b"foo=%zz", InvalidQuery, "'foo' holds a % that no two hexadecimal digits follow."),
+    (b"foo=%4", InvalidQuery, "'foo' holds a %"),
+    (b"%ff=1", InvalidQuery, "the name of a parameter is not UTF-8"),
+    (b"&" * MOST_PARAMETERS, InvalidQuery, "101 parameters, at most 100 are allowed."),
+]
+
+
+@pytest.mark.parametrize("query, parameters", UNDERSTOOD)
+def test_what_is_asked_for_is_understood(query: bytes, parameters: Parameters) -> None:
+    assert parse_parameters(query) == parameters
+
+
+@pytest.mark.parametrize("query, error, detail", REFUSED)
+def test_what_is_wrong_is_named(query: bytes, error: type[TreeError], detail: str) -> None:
+    with pytest.raises(TreeError) as caught:
+        parse_parameters(query)
+    assert type(caught.value) is error
+    assert detail in caught.value.detail
+
+
+def test_a_credential_is_not_repeated_in_an_error() -> None:
+    with pytest.raises(InvalidQuery) as caught:
+        parse_parameters(b"auth=secret%zz")
+    assert "secret" not in caught.value.detail
+
+
+@given(st.binary() | st.text("ns=&%+print3shallowdepth ", max_size=40).map(str.encode))
+def test_any_bytes_are_understood_or_refused(query: bytes) -> None:
+    with suppress(InvalidQuery, UnsupportedRequest):
+        parse_parameters(query)

@@ -1,0 +1,87 @@
+"""REST answers every row of the tables of odd and wrong paths and bodies as they say."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+
+import pytest
+
+from tests.server.bad_inputs import (
+    PLACE,
+    Row,
+    Table,
+    check_answer,
+    limits_of,
+    load_table,
+    text_of,
+)
+from tests.server.live_server import LiveServer, errors_logged, live_server
+from treedb.config import Limits
+
+PATHS = load_table("bad_paths.json")
+BODIES = load_table("bad_bodies.json")
+
+ServerFor = Callable[[Row], LiveServer]
+
+
+@pytest.fixture(scope="module")
+def server_for(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerFor]:
+    """Give the server with the limits of a row, its tree empty; rows share servers."""
+    servers: dict[Limits, LiveServer] = {}
+    with ExitStack() as stack:
+
+        def find(row: Row) -> LiveServer:
+            limits = limits_of(row)
+            if limits not in servers:
+                folder = tmp_path_factory.mktemp("server")
+                servers[limits] = stack.enter_context(live_server(folder, limits=limits))
+            assert servers[limits].ask("DELETE", "/.json").text == "null"
+            return servers[limits]
+
+        yield find
+
+
+@pytest.mark.parametrize("row", PATHS["rows"], ids=lambda row: row["id"])
+def test_paths(server_for: ServerFor, row: Row, caplog: pytest.LogCaptureFixture) -> None:
+    run_row(PATHS, row, "GET", server_for(row))
+    assert errors_logged(caplog) == []
+
+
+@pytest.mark.parametrize("row", BODIES["rows"], ids=lambda row: row["id"])
+def test_bodies(server_for: ServerFor, row: Row, caplog: pytest.LogCaptureFixture) -> None:
+    server = server_for(row)
+    started = time.monotonic()
+    run_row(BODIES, row, "PUT", server)
+    if "within_ms" in row:
+        assert (time.monotonic() - started) * 1000 < row["within_ms"]
+    assert errors_logged(caplog) == []
+
+
+def test_every_row_is_there() -> None:
+    assert [row["id"] for row in PATHS["rows"]] == [f"A{number}" for number in range(1, 37)]
+    numbers = {int(row["id"][1:].partition("-")[0]) for row in BODIES["rows"]}
+    assert numbers == set(range(1, 61))
+
+
+def run_row(table: Table, row: Row, default_method: str, server: LiveServer) -> None:
+    for step in row["steps"]:
+        if "raw" in step:
+            run_raw(table, step, server)
+            continue
+        answer = server.ask(
+            step.get("method", default_method),
+            text_of(step.get("target", PLACE)),
+            text_of(step["body"]) if "body" in step else None,
+            step.get("headers"),
+        )
+        check_answer(table, step["answer"], answer)
+
+
+def run_raw(table: Table, step: Row, server: LiveServer) -> None:
+    """Send bytes and read the answers; after them, the server closes the connection."""
+    with server.connect() as client:
+        client.send(text_of(step["raw"]))
+        for expected in step["answers"]:
+            check_answer(table, expected, client.answer())
+        if step["answers"]:
+            assert client.is_closed_by_peer()

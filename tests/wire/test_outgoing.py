@@ -1,0 +1,54 @@
+import json
+from typing import Any
+
+import pytest
+
+from treedb.paths.path import Path
+from treedb.wire import outgoing
+
+ROOMS = Path(("rooms", 'ä"b'))
+
+MESSAGES = [
+    (
+        outgoing.hello(1795220127288, "db.example.org:9000", "abc"),
+        {
+            "t": "c",
+            "d": {
+                "t": "h",
+                "d": {"ts": 1795220127288, "v": "5", "h": "db.example.org:9000", "s": "abc"},
+            },
+        },
+    ),
+    (outgoing.PONG, {"t": "c", "d": {"t": "o", "d": None}}),
+    (outgoing.server_error('no "t"'), {"t": "c", "d": {"t": "e", "d": 'no "t"'}}),
+    (outgoing.answer(7, "ok", b"{}"), {"t": "d", "d": {"r": 7, "b": {"s": "ok", "d": {}}}}),
+    (
+        outgoing.answer(2**53 - 1, "failure", b'"', b"why", b'"'),
+        {"t": "d", "d": {"r": 2**53 - 1, "b": {"s": "failure", "d": "why"}}},
+    ),
+    (
+        outgoing.overwrite(ROOMS, b'{"a":', b"1}"),
+        {"t": "d", "d": {"a": "d", "b": {"p": 'rooms/ä"b', "d": {"a": 1}}}},
+    ),
+    (
+        outgoing.overwrite(Path(()), b"null"),
+        {"t": "d", "d": {"a": "d", "b": {"p": "", "d": None}}},
+    ),
+    (
+        outgoing.merge(ROOMS, b'{"x/y":1,"z":null}'),
+        {"t": "d", "d": {"a": "m", "b": {"p": 'rooms/ä"b', "d": {"x/y": 1, "z": None}}}},
+    ),
+    (outgoing.cancel(ROOMS), {"t": "d", "d": {"a": "c", "b": {"p": 'rooms/ä"b'}}}),
+    (
+        outgoing.auth_revoked("expired_token", "Auth token is expired."),
+        {
+            "t": "d",
+            "d": {"a": "ac", "b": {"s": "expired_token", "d": "Auth token is expired."}},
+        },
+    ),
+]
+
+
+@pytest.mark.parametrize("text, message", MESSAGES)
+def test_messages_have_the_shape_clients_expect(text: bytes, message: Any) -> None:
+    assert json.loads(text) == message

@@ -1,0 +1,1 @@
+"""The HTTP and WebSocket shell around the database."""

@@ -1,0 +1,101 @@
+"""The databases of this process, one for each namespace, opened when first asked for.
+
+A namespace's folder is its name under the data folder. A name is letters, digits and hyphens, so
+it can lead nowhere else, and the data folder holds no symbolic links.
+"""
+
+import asyncio
+import re
+from pathlib import Path as FilePath
+from typing import Final
+
+from treedb.clock import SystemClock
+from treedb.config import Limits, Settings
+from treedb.database import Database
+from treedb.errors import InvalidNamespace, NotFound, SettingsError, Unavailable
+from treedb.paths.keys import shown
+from treedb.store.environment import sync_directory
+
+DEFAULT: Final = "default"
+
+_is_name: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,62}").fullmatch
+
+
+class Databases:
+    """Open databases by namespace, and close them all."""
+
+    def __init__(self, settings: Settings, limits: Limits, clock: SystemClock) -> None:
+        self.clock = clock
+        self._settings = settings
+        self._limits = limits
+        self._databases: dict[str, Database] = {}
+        self._opening = asyncio.Lock()
+        self._is_closed = False
+
+    async def get(self, namespace: str) -> Database:
+        """Return a namespace's database, "" for the default one.
+
+        Raises InvalidNamespace for a name that none can have, NotFound for one that does not
+        exist; in development mode it is created.
+        """
+        name = namespace or DEFAULT
+        if name in self._databases:
+            return self._databases[name]
+        _check_name(name)
+        async with self._opening:
+            if self._is_closed:
+                raise Unavailable("The server is shutting down, try again later.")
+            if name not in self._databases:
+                self._databases[name] = await self._open(name)
+            return self._databases[name]
+
+    async def close(self) -> None:
+        """Close every database; no more are opened."""
+        async with self._opening:
+            self._is_closed = True
+            databases, self._databases = self._databases, {}
+            for database in databases.values():
+                await database.close()
+
+    async def _open(self, name: str) -> Database:
+        most = self._limits.namespaces
+        if len(self._databases) >= most:
+            raise Unavailable(f"{most} namespaces are open, at most {most} are allowed at once.")
+        directory = self._settings.data / name
+        if not self._settings.dev and not directory.exists():
+            raise NotFound(f"There is no namespace {name}.")
+        database = await asyncio.to_thread(
+            Database.open,
+            directory,
+            name,
+            self._limits,
+            self.clock,
+            fsync=not self._settings.unsafe_no_fsync,
+        )
+        await database.start()
+        return database
+
+
+def _check_name(name: str) -> None:
+    if not _is_name(name):
+        raise InvalidNamespace(
+            f"The namespace {shown(name)}: a name is 1 to 63 characters out of a-z, 0-9 and -, "
+            "and does not begin with -."
+        )
+
+
+def prepare_data_folder(folder: FilePath) -> None:
+    """Make the data folder when it is absent, for its owner only; SettingsError if it is no good."""
+    try:
+        for each in (*reversed(folder.absolute().parents), folder.absolute()):
+            if not each.exists():
+                each.mkdir(mode=0o700)
+                sync_directory(each.parent)
+        links = [entry.name for entry in folder.iterdir() if entry.is_symlink()]
+    except OSError as error:
+        raise SettingsError(f"data: the folder {folder} cannot be used: {error}.") from error
+    if links:
+        raise SettingsError(
+            f"data: {folder / links[0]} is a symbolic link; the data folder holds real folders "
+            "only. Move what it points to here, or choose another folder."
+        )

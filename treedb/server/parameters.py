@@ -1,0 +1,154 @@
+"""What the query string of a REST request asks for.
+
+A parameter that is documented and has a wrong value is refused by name, and so is one that a
+later version will understand, where leaving it out would give a different answer than was asked
+for. Parameters nobody knows are ignored. Source: Firebase's page "Firebase Database REST API".
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final, TypeVar
+from urllib.parse import unquote_to_bytes
+
+from treedb.config import DEFAULT_LIMITS
+from treedb.errors import InvalidQuery, UnsupportedRequest
+from treedb.paths.keys import shown
+from treedb.tree.forms import Form
+
+MOST_PARAMETERS: Final = 100  # more than all that exist
+
+_QUERY: Final = "this version answers no queries: read the whole place and choose there"
+_UNSUPPORTED: Final = {
+    "orderBy": _QUERY,
+    "limitToFirst": _QUERY,
+    "limitToLast": _QUERY,
+    "startAt": _QUERY,
+    "startAfter": _QUERY,
+    "endAt": _QUERY,
+    "endBefore": _QUERY,
+    "equalTo": _QUERY,
+    "callback": "JSONP is not offered; every answer may be read across origins (CORS)",
+    "timeout": "reads have no time limit of the caller's choice",
+    "auth_variable_override": "this version cannot act as somebody else",
+    "dryRun": "this version cannot try a write without making it",
+}
+
+_WRITE_SIZES: Final = ("tiny", "small", "medium", "large", "unlimited")
+Read = TypeVar("Read")
+_bad_escape: Final = re.compile(rb"%(?![0-9A-Fa-f]{2})").search
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    """One request's parameters, read and checked.
+
+    `namespace` is as given, "" when it is not. `levels` is how many levels of objects are
+    answered before `true` stands for the rest; None answers all. `credentials` are the values of
+    `auth` and `access_token`.
+    """
+
+    namespace: str = ""
+    is_pretty: bool = False
+    is_silent: bool = False
+    levels: int | None = None
+    form: Form = Form.PLAIN
+    credentials: tuple[str, ...] = ()
+    method_override: str | None = None
+
+
+_NONE: Final = Parameters()
+
+
+def parse_parameters(query: bytes) -> Parameters:
+    """Read a raw query string; InvalidQuery or UnsupportedRequest name the parameter refused."""
+    if not query:
+        return _NONE
+    given = _decode(query)
+    _refuse_unsupported(given)
+    printing = _read(given, "print", _one_of("pretty", "silent"))
+    form = _read(given, "format", _one_of("export"))
+    return Parameters(
+        namespace=given.get("ns", ""),
+        is_pretty=printing == "pretty",
+        is_silent=printing == "silent",
+        levels=_levels(given),
+        form=Form.PLAIN if form is None else Form.EXPORT,
+        credentials=tuple(given[name] for name in ("auth", "access_token") if name in given),
+        method_override=given.get("x-http-method-override"),
+    )
+
+
+def _refuse_unsupported(given: Mapping[str, str]) -> None:
+    found = [name for name in _UNSUPPORTED if name in given]
+    if found and given.get("shallow") == "true" and _UNSUPPORTED[found[0]] is _QUERY:
+        raise InvalidQuery(f"shallow cannot be combined with {found[0]}.")
+    if found:
+        raise UnsupportedRequest(f"{found[0]}: {_UNSUPPORTED[found[0]]}.")
+    size = _read(given, "writeSizeLimit", _one_of(*_WRITE_SIZES))
+    if size not in (None, "unlimited"):
+        raise UnsupportedRequest(
+            f"writeSizeLimit={size}: this version does not estimate how long a write takes; "
+            "leave it out, or say unlimited."
+        )
+
+
+def _levels(given: Mapping[str, str]) -> int | None:
+    shallow = _read(given, "shallow", _one_of("true", "false"))
+    depth = _read(given, "depth", _level)
+    if shallow == "true" and depth is not None:
+        raise InvalidQuery("shallow cannot be combined with depth: shallow=true is depth=1.")
+    return 1 if shallow == "true" else depth
+
+
+# Values: each reader takes a parameter's name and text.
+
+
+def _one_of(*allowed: str) -> Callable[[str, str], str]:
+    def read(name: str, text: str) -> str:
+        if text not in allowed:
+            raise InvalidQuery(f"{name} is {shown(text)}; allowed: {', '.join(allowed)}.")
+        return text
+
+    return read
+
+
+def _level(name: str, text: str) -> int:
+    most = DEFAULT_LIMITS.depth
+    if not re.fullmatch("[1-9][0-9]?", text) or int(text) > most:
+        raise InvalidQuery(f"{name} is {shown(text)}; allowed: a whole number from 1 to {most}.")
+    return int(text)
+
+
+def _read(given: Mapping[str, str], name: str, reader: Callable[[str, str], Read]) -> Read | None:
+    return reader(name, given[name]) if name in given else None
+
+
+_KNOWN: Final = frozenset(_UNSUPPORTED) | {
+    "ns", "print", "shallow", "depth", "format", "auth", "access_token", "writeSizeLimit",
+    "x-http-method-override",
+}  # fmt: skip
+
+
+def _decode(query: bytes) -> dict[str, str]:
+    """Part and unescape a query string (WHATWG URL, form encoding), strictly."""
+    given: dict[str, str] = {}
+    parts = query.split(b"&")
+    if len(parts) > MOST_PARAMETERS:
+        raise InvalidQuery(f"{len(parts)} parameters, at most {MOST_PARAMETERS} are allowed.")
+    for part in parts:
+        raw_name, _, raw_text = part.partition(b"=")
+        name = _unescape(raw_name, "the name of a parameter")
+        if name in given and name in _KNOWN:
+            raise InvalidQuery(f"{name} is given twice: give it once.")
+        given[name] = _unescape(raw_text, shown(name))
+    return given
+
+
+def _unescape(raw: bytes, what: str) -> str:
+    if _bad_escape(raw):
+        raise InvalidQuery(f"{what} holds a % that no two hexadecimal digits follow.")
+    try:
+        return unquote_to_bytes(raw.replace(b"+", b" ")).decode()
+    except UnicodeDecodeError:
+        raise InvalidQuery(f"{what} is not UTF-8 when unescaped.") from None

@@ -1,0 +1,220 @@
+"""REST: every place of the tree at /<path>.json.
+
+A request is read into a `Call` and answered by the verb it names. Paths come from the raw URL
+only: the server's decoded path could move the boundary of a key.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Final, TypeVar
+
+import orjson
+from starlette.requests import Request
+from starlette.responses import Response
+
+from treedb.auth.identity import Auth
+from treedb.config import Limits
+from treedb.database import Database
+from treedb.errors import InvalidQuery, MethodNotAllowed, TooDeep, UnsupportedRequest
+from treedb.paths.path import Path
+from treedb.server.bodies import read_body
+from treedb.server.credentials import Authenticate, caller_of
+from treedb.server.http_answers import (
+    empty_answer,
+    json_answer,
+    pieces_answer,
+    preflight_answer,
+)
+from treedb.server.namespaces import Databases
+from treedb.server.parameters import Parameters, parse_parameters
+from treedb.tree.arrays import to_plain
+from treedb.tree.forms import Form
+from treedb.tree.json_text import format_json, parse_json
+from treedb.tree.values import Value
+from treedb.writes.request import Write, set_write, update_write
+from treedb.writes.writer import Written
+
+ENDING: Final = b".json"
+INLINE_BYTES: Final = 256 * 1024  # larger texts are parsed, checked and written on a thread
+
+Result = TypeVar("Result")
+
+_CONDITIONS: Final = ("if-match", "if-none-match", "x-firebase-etag")
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One REST request, understood."""
+
+    request: Request
+    method: str
+    path: Path
+    parameters: Parameters
+    auth: Auth | None
+    database: Database
+
+
+class Rest:
+    """The REST half of the server."""
+
+    def __init__(self, databases: Databases, limits: Limits, authenticate: Authenticate) -> None:
+        self._databases = databases
+        self._limits = limits
+        self._authenticate = authenticate
+
+    async def answer(self, request: Request) -> Response:
+        """Answer one request; raises the TreeError that refuses it."""
+        if request.method == "OPTIONS":
+            return preflight_answer(request)
+        parameters = parse_parameters(request.scope["query_string"])
+        method = _method_of(request, parameters)
+        verb = _VERBS.get(method)
+        if verb is None:
+            raise MethodNotAllowed
+        auth = caller_of(request.headers, parameters, self._authenticate)
+        path = _path_of(request, method)
+        _refuse_unsupported(request)
+        database = await self._databases.get(parameters.namespace)
+        return await verb(Call(request, method, path, parameters, auth, database))
+
+
+def _method_of(request: Request, parameters: Parameters) -> str:
+    """Return the method to act as: a POST may name another, for clients that know only POST."""
+    if request.method != "POST":
+        return request.method
+    named = request.headers.getlist("x-http-method-override")
+    if parameters.method_override is not None:
+        named.append(parameters.method_override)
+    if len(named) > 1:
+        raise InvalidQuery("x-http-method-override is given twice: give it once.")
+    return named[0].upper() if named else "POST"
+
+
+def _path_of(request: Request, method: str) -> Path:
+    raw: bytes = request.scope["raw_path"]
+    # A priority has no children to merge or push.
+    return Path.parse_url(raw.removesuffix(ENDING), allow_priority=method not in ("PATCH", "POST"))
+
+
+def _refuse_unsupported(request: Request) -> None:
+    for name in _CONDITIONS:
+        if name in request.headers:
+            raise UnsupportedRequest(f"The header {name}: this version has no ETags.")
+    if "text/event-stream" in request.headers.get("accept", ""):
+        raise UnsupportedRequest(
+            "Accept: text/event-stream: this version streams over websockets only, at /.ws."
+        )
+
+
+# Reading
+
+
+async def _get(call: Call) -> Response:
+    if call.parameters.is_silent:
+        return empty_answer(call.request)
+    if call.parameters.levels is None or call.path.is_priority:
+        pieces = await call.database.get_json(call.path, call.parameters.form)
+    else:
+        value = await call.database.get_truncated(call.path, call.parameters.levels)
+        pieces = [format_json(_formed(value, call.parameters.form))]
+    if call.parameters.is_pretty:
+        pieces = [await _run(sum(map(len, pieces)), partial(_pretty, pieces))]
+    return pieces_answer(call.request, pieces)
+
+
+def _pretty(pieces: list[bytes]) -> bytes:
+    return orjson.dumps(orjson.loads(b"".join(pieces)), option=orjson.OPT_INDENT_2)
+
+
+# Writing
+
+
+async def _put(call: Call) -> Response:
+    return await _write_body(call, call.path, set_write, _set_answer)
+
+
+async def _patch(call: Call) -> Response:
+    return await _write_body(call, call.path, update_write, _update_answer)
+
+
+async def _post(call: Call) -> Response:
+    key = call.database.push_id()
+    path = call.path.child(key)
+    if path.depth > call.database.limits.depth:
+        raise TooDeep(
+            f"A child of {call.path} is {path.depth} levels below the root; at most "
+            f"{call.database.limits.depth} are allowed."
+        )
+    return await _write_body(call, path, set_write, lambda *_: {"name": key})
+
+
+async def _delete(call: Call) -> Response:
+    await call.database.write(set_write(call.path, None, call.database.limits, auth=call.auth))
+    return _written_answer(call, b"null")
+
+
+Build = Callable[..., Write]
+Answer = Callable[[object, Write, Written, Form], object]
+
+
+async def _write_body(call: Call, path: Path, build: Build, answer: Answer) -> Response:
+    """Write what the body says at a path, and answer with JSON of what came of it."""
+    limits = call.database.limits
+    body = await read_body(call.request, limits.rest_write_bytes)
+
+    def request_of() -> tuple[object, Write]:
+        raw = parse_json(body)
+        return raw, build(path, raw, limits, auth=call.auth)
+
+    raw, write = await _run(len(body), request_of)
+    written = await call.database.write(write)
+    if call.parameters.is_silent:
+        return empty_answer(call.request)
+
+    def text_of() -> bytes:
+        text = format_json(answer(raw, write, written, call.parameters.form))
+        return _pretty([text]) if call.parameters.is_pretty else text
+
+    return _written_answer(call, await _run(len(body), text_of))
+
+
+def _set_answer(raw: object, write: Write, written: Written, form: Form) -> object:
+    return _formed(written.values[0], form)
+
+
+def _update_answer(raw: object, write: Write, written: Written, form: Form) -> object:
+    """Return the members of the body, in its order and spelling, with the values written."""
+    assert isinstance(raw, dict), "an update is an object"
+    places = (path for path, _ in write.changes)
+    values = dict(zip(places, written.values, strict=True))
+    return {
+        text: _formed(values[write.path.join(Path.parse(text, allow_priority=True).keys)], form)
+        for text in raw
+    }
+
+
+def _written_answer(call: Call, text: bytes) -> Response:
+    return (
+        empty_answer(call.request) if call.parameters.is_silent else json_answer(call.request, text)
+    )
+
+
+def _formed(value: Value, form: Form) -> object:
+    return to_plain(value) if form is Form.PLAIN else value
+
+
+async def _run(size_bytes: int, work: Callable[[], Result]) -> Result:
+    """Do work on text of a size: here when it is small, else on a thread."""
+    return work() if size_bytes <= INLINE_BYTES else await asyncio.to_thread(work)
+
+
+_VERBS: Final[dict[str, Callable[[Call], Awaitable[Response]]]] = {
+    "GET": _get,
+    "HEAD": _get,
+    "PUT": _put,
+    "PATCH": _patch,
+    "POST": _post,
+    "DELETE": _delete,
+}

@@ -1,0 +1,254 @@
+"""One client of the realtime protocol: what it may ask, and in which order it is answered.
+
+Requests take effect in the order they came. Writes are handed to the database without waiting
+for one another, so that a client that pipelines shares group commits; they are answered in order
+as they complete. Every other request first waits for the writes before it, so that a client reads
+what it wrote. While a request waits nothing more is read from the socket: that is all the
+back-pressure there is, and no client can be further ahead than the limits on what is in flight.
+
+Two orders the SDKs rely on: a listen's data goes out before its `ok`; and a write's data before
+the write's `ok`, which the database sees to by delivering before it resolves the write's future.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Any, ClassVar, Final
+
+from treedb.auth.identity import Auth
+from treedb.database import Database
+from treedb.errors import (
+    InvalidToken,
+    ProtocolError,
+    TooManyListens,
+    UnsupportedRequest,
+)
+from treedb.paths.path import Path
+from treedb.server.answers import refusal, signed_in
+from treedb.server.door import Door
+from treedb.server.outbox import Outbox
+from treedb.server.unanswered import UnansweredWrites
+from treedb.tree.forms import Form
+from treedb.tree.json_text import format_json
+from treedb.wire import messages, outgoing
+from treedb.wire.connection import Connection
+from treedb.wire.fields import Override, is_filtering
+from treedb.wire.messages import Message, Request
+from treedb.wire.ready_frame import ready_frames
+from treedb.writes.request import Write, set_write, update_write
+from treedb.writes.writer import Written
+
+INLINE_BYTES: Final = 256 * 1024  # larger messages are parsed and checked on a thread
+
+_PONG: Final = ready_frames(outgoing.PONG)
+_NO_QUERIES: Final = (
+    "This version of the server answers no queries: read or listen to the whole place, "
+    "without limits, bounds or a tag."
+)
+_NO_ON_DISCONNECT: Final = "This version of the server keeps no onDisconnect writes."
+
+log = logging.getLogger("treedb.session")
+
+
+class Session:
+    """The state of one client: who it is, what it listens to, which writes are unanswered."""
+
+    def __init__(self, database: Database, door: Door, authenticate: Callable[[str], Auth]) -> None:
+        limits = database.limits
+        self._database = database
+        self._authenticate = authenticate
+        self._limits = limits
+        self._connection = Connection(limits)
+        self._outbox = Outbox(door, limits)
+        self._writes = UnansweredWrites(door.write, limits)
+        self._listens: set[Path] = set()
+        self._auth: Auth | None = None
+        self._is_over = False
+
+    async def receive(self, frame: str) -> None:
+        """Take one text frame; returns when the next may be read."""
+        if self._is_over:
+            return
+        size_bytes = self._connection.size_completed_by(frame)
+        try:
+            if size_bytes > INLINE_BYTES:
+                message = await asyncio.to_thread(self._connection.receive, frame)
+            else:
+                message = self._connection.receive(frame)
+        except ProtocolError as error:
+            self.fail(error)
+            return
+        if message is not None:
+            await self._perform(message, size_bytes)
+
+    @property
+    def is_waiting(self) -> bool:
+        """Tell whether the client announced segments that have not come yet."""
+        return self._connection.is_waiting and not self._is_over
+
+    def fail(self, error: ProtocolError) -> None:
+        """Tell the client how it broke the protocol, and close its connection."""
+        self._outbox.write(ready_frames(outgoing.server_error(error.reason)))
+        self.close(error.close_code, error.text)
+
+    def close(self, code: int, reason: str) -> None:
+        """Close the connection from our side."""
+        self._outbox.close(code, reason)
+        self.end()
+
+    def end(self) -> None:
+        """Drop every listen; nothing reaches the client after this."""
+        self._is_over = True
+        for path in self._listens:
+            self._database.unlisten(path, self._outbox)
+        self._listens.clear()
+
+    # Writes: submitted at once, answered when done.
+
+    async def _perform(self, message: Message, size_bytes: int) -> None:
+        await self._outbox.drained()
+        if isinstance(message, messages.Control):
+            if message.kind == "p":
+                self._outbox.write(_PONG)
+            return
+        build = self._WRITES.get(type(message))
+        if build is None:
+            await self._ask(message)
+            return
+        await self._writes.room_for(size_bytes)
+        future = await self._submit(partial(build, self, message), size_bytes)
+        self._writes.add(message.number, future, size_bytes)
+
+    async def _submit(
+        self, build: Callable[[], Write], size_bytes: int
+    ) -> "asyncio.Future[Written]":
+        try:
+            write = await asyncio.to_thread(build) if size_bytes > INLINE_BYTES else build()
+            return self._database.submit(write)
+        except Exception as error:  # noqa: BLE001 - it becomes the request's answer
+            refused: asyncio.Future[Written] = asyncio.get_running_loop().create_future()
+            refused.set_exception(error)
+            return refused
+
+    def _put(self, message: messages.Put) -> Write:
+        return set_write(
+            message.path,
+            message.data,
+            self._limits,
+            auth=self._auth,
+            expected_hash=message.hash,
+        )
+
+    def _merge(self, message: messages.Merge) -> Write:
+        return update_write(message.path, message.data, self._limits, auth=self._auth)
+
+    def _malformed(self, message: messages.Malformed) -> Write:
+        if isinstance(message.error, InvalidToken):
+            self._auth = None
+        raise message.error
+
+    # Everything else: waits for the writes before it.
+
+    async def _ask(self, message: Request) -> None:
+        await self._writes.settled()
+        try:
+            ready = await self._ANSWERS[type(message)](self, message)
+        except Exception as error:  # noqa: BLE001 - it becomes the request's answer
+            ready = (ready_frames(refusal(message.number, error)),)
+        self._outbox.write_answer(*ready)
+
+    async def _listen(self, message: messages.Listen) -> tuple[bytes, ...]:
+        if not _is_of_whole_place(message):
+            raise UnsupportedRequest(_NO_QUERIES)
+        path, most = message.path, self._limits.listens_per_connection
+        if path not in self._listens and len(self._listens) >= most:
+            raise TooManyListens(f"This connection has {most} listens, the limit is {most}.")
+        self._listens.discard(path)  # listening again starts anew; a failure ends the old one
+        pieces = await self._database.listen(path, self._outbox)
+        self._listens.add(path)
+        ok = ready_frames(outgoing.answer(message.number, "ok", b"{}"))
+        if not message.hash and pieces == [b"null"]:
+            return (ok,)  # without data an `ok` means what the client believes: nothing is there
+        push = partial(outgoing.overwrite, path, *pieces)
+        return await self._outbox.frame(_size(pieces), push), ok
+
+    async def _unlisten(self, message: messages.Unlisten) -> tuple[bytes, ...]:
+        if message.path in self._listens and _is_of_whole_place(message):
+            self._listens.discard(message.path)
+            self._database.unlisten(message.path, self._outbox)
+        return _ok(message.number, b'""')
+
+    async def _get(self, message: messages.Get) -> tuple[bytes, ...]:
+        if is_filtering(message.query):
+            raise UnsupportedRequest(_NO_QUERIES)
+        pieces = await self._database.get_json(message.path, Form.EXPORT)
+        answer = partial(outgoing.answer, message.number, "ok", *pieces)
+        return (await self._outbox.frame(_size(pieces), answer),)
+
+    async def _sign_in(self, message: messages.SignIn) -> tuple[bytes, ...]:
+        self._auth = None  # a credential that fails takes the old identity with it
+        auth = self._authenticate(message.credential)
+        self._auth = _acting(auth, message.override)
+        return (ready_frames(signed_in(message.number, self._auth)),)
+
+    async def _sign_out(self, message: messages.SignOut) -> tuple[bytes, ...]:
+        self._auth = None
+        return _ok(message.number, b'""')
+
+    async def _acknowledge(self, message: messages.Stats | messages.AppCheck) -> tuple[bytes, ...]:
+        return _ok(message.number, b"{}")
+
+    async def _echo(self, message: messages.Echo) -> tuple[bytes, ...]:
+        return _ok(message.number, format_json(message.data))
+
+    async def _on_disconnect(self, message: messages.OnDisconnect) -> tuple[bytes, ...]:
+        raise UnsupportedRequest(_NO_ON_DISCONNECT)
+
+    async def _unknown(self, message: messages.Unknown) -> tuple[bytes, ...]:
+        raise UnsupportedRequest(f"The server knows no action {message.action[:32]!r}.")
+
+    # What becomes of each kind of request.
+
+    _WRITES: ClassVar[dict[type[Request], Callable[["Session", Any], Write]]] = {
+        messages.Put: _put,
+        messages.Merge: _merge,
+        messages.Malformed: _malformed,  # refused, in its place among the writes
+    }
+    _ANSWERS: ClassVar[
+        dict[type[Request], Callable[["Session", Any], Awaitable[tuple[bytes, ...]]]]
+    ] = {
+        messages.Listen: _listen,
+        messages.Unlisten: _unlisten,
+        messages.Get: _get,
+        messages.SignIn: _sign_in,
+        messages.SignOut: _sign_out,
+        messages.Stats: _acknowledge,
+        messages.AppCheck: _acknowledge,
+        messages.Echo: _echo,
+        messages.OnDisconnect: _on_disconnect,
+        messages.Unknown: _unknown,
+    }
+
+
+def _ok(number: int, data: bytes) -> tuple[bytes, ...]:
+    return (ready_frames(outgoing.answer(number, "ok", data)),)
+
+
+def _is_of_whole_place(message: messages.Listen | messages.Unlisten) -> bool:
+    return message.tag is None and not is_filtering(message.query)
+
+
+def _size(pieces: list[bytes]) -> int:
+    return sum(map(len, pieces))
+
+
+def _acting(auth: Auth, override: Override | None) -> Auth | None:
+    """Return whom to act as: an admin may step down to a user of its choice, or to nobody."""
+    if override is None or not auth.is_admin:
+        return auth
+    variable = override.variable
+    if variable is None:
+        return None
+    uid = variable.get("uid")
+    return Auth(uid if isinstance(uid, str) else None, variable, False, auth.expires_at_ms)

@@ -1,0 +1,1 @@
+"""Say: the Firebase realtime protocol, version 5, without any I/O. Pure."""

@@ -1,0 +1,162 @@
+"""Read the members of a request's body: each function takes the body and one name.
+
+A body that lacks what it needs, or holds the wrong kind of value, raises the TreeError that is
+to be answered; the sentence says what was found.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from treedb.errors import (
+    InvalidData,
+    InvalidPath,
+    InvalidQuery,
+    InvalidToken,
+    NoData,
+    PermissionDenied,
+    ProtocolError,
+)
+from treedb.paths.path import Path
+
+NUMBER_END = 2**53  # the first integer a JavaScript client cannot count to
+_KINDS = {type(None): "null", bool: "a boolean", int: "a number", float: "a number", str: "text"}
+
+
+@dataclass(frozen=True, slots=True)
+class Override:
+    """What an admin asks rules to see in place of an admin; `variable` None is nobody."""
+
+    variable: Mapping[str, Any] | None
+
+
+def kind_of(raw: object) -> str:
+    """Name the kind of a JSON value, for error texts."""
+    return _KINDS.get(type(raw)) or ("an object" if isinstance(raw, dict) else "an array")
+
+
+def number_of(content: Mapping[str, Any]) -> int:
+    """Return the request number; ProtocolError when it is no integer from 0 to 2^53 - 1."""
+    number = content.get("r")
+    if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < NUMBER_END:
+        found = number if isinstance(number, int | float) else kind_of(number)
+        raise ProtocolError(f'A request has an integer "r" from 0 to 2^53 - 1, found {found}.')
+    return number
+
+
+def read_place(body: Mapping[str, Any]) -> Path:
+    """Return the path to read or to listen to."""
+    return Path.parse(_path_text(body))
+
+
+def write_place(body: Mapping[str, Any]) -> Path:
+    """Return the path to write, whose last key may be `.priority`.
+
+    Raises PermissionDenied below `/.info`, which is the client's own, InvalidPath otherwise.
+    """
+    text = _path_text(body)
+    if text.lstrip("/").partition("/")[0] == ".info":
+        raise PermissionDenied
+    return Path.parse(text, allow_priority=True)
+
+
+def _path_text(body: Mapping[str, Any]) -> str:
+    text = body.get("p")
+    if not isinstance(text, str):
+        found = kind_of(text) if "p" in body else "none"
+        raise InvalidPath(f'A request has a path as text in "p", found {found}.')
+    return text
+
+
+def data_of(body: Mapping[str, Any]) -> Any:
+    """Return the value to write; null is a value, a missing one is NoData."""
+    if "d" not in body:
+        raise NoData('A write has its value in "d", found none.')
+    return body["d"]
+
+
+def hash_of(body: Mapping[str, Any]) -> str | None:
+    """Return the hash of the client's copy, None when the request has none."""
+    if "h" not in body:
+        return None
+    found = body["h"]
+    if not isinstance(found, str):
+        raise InvalidData(f'A hash is text in "h", found {kind_of(found)}.')
+    return found
+
+
+def tag_of(body: Mapping[str, Any]) -> int | None:
+    """Return the tag the client gives a filtered listen, None when there is none."""
+    if "t" not in body:
+        return None
+    tag = body["t"]
+    if isinstance(tag, bool) or not isinstance(tag, int):
+        raise InvalidQuery(f'A tag is an integer in "t", found {kind_of(tag)}.')
+    return tag
+
+
+def query_of(body: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the query object, {} when there is none; every member is known and of its kind."""
+    query = body.get("q", {})
+    if not isinstance(query, dict):
+        raise InvalidQuery(f'A query is an object in "q", found {kind_of(query)}.')
+    for name, raw in query.items():
+        is_legal = _QUERY_MEMBERS.get(name)
+        if is_legal is None:
+            known = ", ".join(_QUERY_MEMBERS)
+            raise InvalidQuery(f"A query has no member {name[:32]!r}; it may have {known}.")
+        if not is_legal(raw):
+            raise InvalidQuery(f"The query's member {name!r} cannot be {kind_of(raw)}.")
+    return query
+
+
+def is_filtering(query: Mapping[str, Any]) -> bool:
+    """Tell whether a query selects among the children, rather than only naming an order."""
+    return any(name != "i" for name in query)
+
+
+def credential_of(body: Mapping[str, Any]) -> tuple[str, Override | None]:
+    """Return the credential, and whom to act as if an admin asks for that."""
+    credential = body.get("cred")
+    if not isinstance(credential, str):
+        raise InvalidToken
+    if body.get("noauth") is True:
+        return credential, Override(None)
+    variable = body.get("authvar")
+    return credential, Override(variable) if isinstance(variable, dict) else None
+
+
+def _is_text(raw: object) -> bool:
+    return isinstance(raw, str)
+
+
+def _is_flag(raw: object) -> bool:
+    return isinstance(raw, bool)
+
+
+def _is_bound(raw: object) -> bool:
+    if isinstance(raw, float):
+        return math.isfinite(raw)
+    return raw is None or isinstance(raw, str | bool | int)
+
+
+def _is_limit(raw: object) -> bool:
+    return isinstance(raw, int) and not isinstance(raw, bool) and raw > 0
+
+
+def _is_side(raw: object) -> bool:
+    return raw in ("l", "r")
+
+
+_QUERY_MEMBERS: dict[str, Callable[[object], bool]] = {
+    "sp": _is_bound,
+    "sn": _is_text,
+    "sin": _is_flag,
+    "ep": _is_bound,
+    "en": _is_text,
+    "ein": _is_flag,
+    "l": _is_limit,
+    "vf": _is_side,
+    "i": _is_text,
+}

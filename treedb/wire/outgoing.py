@@ -1,0 +1,54 @@
+"""Build the messages of a server: each function returns the JSON text of one message.
+
+Values come in as JSON already, in one piece or several, so that a large one is copied once.
+Every control message carries `d`: without it the JavaScript SDK drops the message.
+"""
+
+from treedb.paths.path import Path
+from treedb.tree.json_text import format_json
+
+PONG = b'{"t":"c","d":{"t":"o","d":null}}'
+VERSION = "5"
+
+
+def hello(now_ms: int, host: str, session_id: str) -> bytes:
+    """Build the first message of a connection; `host` is where the client will dial next time."""
+    content = {"ts": now_ms, "v": VERSION, "h": host, "s": session_id}
+    return b'{"t":"c","d":{"t":"h","d":%b}}' % format_json(content)
+
+
+def server_error(text: str) -> bytes:
+    """Build the control message that tells the client's log why the connection ends."""
+    return b'{"t":"c","d":{"t":"e","d":%b}}' % format_json(text)
+
+
+def answer(number: int, status: str, *data: bytes) -> bytes:
+    """Build the answer to request `number`; the pieces of `data` joined are one JSON value."""
+    head = b'{"t":"d","d":{"r":%d,"b":{"s":"%b","d":' % (number, status.encode())
+    return b"".join((head, *data, b"}}}"))
+
+
+def overwrite(path: Path, *value: bytes) -> bytes:
+    """Build the push that says what the value at `path` is now."""
+    head = b'{"t":"d","d":{"a":"d","b":{"p":%b,"d":' % _place(path)
+    return b"".join((head, *value, b"}}}"))
+
+
+def merge(path: Path, changes: bytes) -> bytes:
+    """Build the push of several changes below `path`; `changes` is an object of relative paths."""
+    return b'{"t":"d","d":{"a":"m","b":{"p":%b,"d":%b}}}' % (_place(path), changes)
+
+
+def cancel(path: Path) -> bytes:
+    """Build the push that ends the default listen at `path`: it is no longer permitted."""
+    return b'{"t":"d","d":{"a":"c","b":{"p":%b}}}' % _place(path)
+
+
+def auth_revoked(status: str, reason: str) -> bytes:
+    """Build the push that takes the client's credential back: it fetches another and returns."""
+    content = format_json({"s": status, "d": reason})
+    return b'{"t":"d","d":{"a":"ac","b":%b}}' % content
+
+
+def _place(path: Path) -> bytes:
+    return format_json("/".join(path.keys))
