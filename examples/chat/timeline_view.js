@@ -1,0 +1,92 @@
+/** The messages of a room, as a list of days, lines and bubbles. */
+
+import { makeAvatar, showAvatar } from './avatar.js';
+import { element, find, reconcile, setText } from './dom.js';
+import { fullTime, hueOf, isOnlyEmoji, messageTime, splitLinks } from './format.js';
+
+export class TimelineView {
+  #list = find('#timeline');
+
+  /** @param {(messageId: string) => void} onRetry */
+  constructor(onRetry) {
+    this.#list.addEventListener('click', (event) => {
+      const button = event.target.closest('button.retry');
+      if (button !== null) onRetry(button.closest('li').dataset.key);
+    });
+  }
+
+  /**
+   * @param {ReturnType<import('./timeline.js').arrange>} items
+   * @param {{now: number, nameOf: (message: object) => string}} context
+   */
+  show(items, context) {
+    reconcile(this.#list, items, {
+      keyOf: (item) => item.key,
+      create: (item) => CREATE[item.kind](),
+      update: (made, item) => UPDATE[item.kind](made, item, context),
+    });
+  }
+}
+
+const CREATE = {
+  day: () => element('li', { class: 'day' }, element('span')),
+  unread: () => element('li', { class: 'day unread-line' }, element('span', {}, 'New')),
+  message: createMessage,
+};
+
+const UPDATE = {
+  day: (made, { label }) => setText(made.firstElementChild, label),
+  unread: () => {},
+  message: updateMessage,
+};
+
+function createMessage() {
+  const head = element('p', { class: 'message-head' }, element('span', { class: 'message-name' }));
+  const bubble = element('div', { class: 'bubble', 'data-test': 'message-text', dir: 'auto' });
+  const foot = element('p', { class: 'message-foot' }, element('time'), element('span'));
+  const body = element('div', { class: 'message-body' }, head, bubble, foot);
+  return element('li', { class: 'message', 'data-test': 'message' }, makeAvatar(), body);
+}
+
+function updateMessage(made, { message, isOwn, startsGroup, endsGroup }, { now, nameOf }) {
+  const [avatar, body] = made.children;
+  const [head, bubble, foot] = body.children;
+  const name = nameOf(message);
+  const isLarge = isOnlyEmoji(message.text);
+  const classes = { own: isOwn, starts: startsGroup, ends: endsGroup, large: isLarge };
+  for (const [className, isOn] of Object.entries(classes)) made.classList.toggle(className, isOn);
+  made.dataset.state = message.state;
+  made.style.setProperty('--hue', String(hueOf(message.sender)));
+  showAvatar(avatar, message.sender, name);
+  setText(head.firstElementChild, name);
+  showText(bubble, message.text);
+  bubble.title = message.at === null ? '' : fullTime(message.at);
+  showFoot(foot, message, now);
+}
+
+function showText(bubble, text) {
+  if (bubble.textContent === text) return;
+  const parts = splitLinks(text).map((part) => (part.isLink ? makeLink(part.text) : part.text));
+  bubble.replaceChildren(...parts);
+}
+
+function makeLink(address) {
+  const attributes = { href: address, target: '_blank', rel: 'noopener noreferrer nofollow' };
+  return element('a', attributes, address);
+}
+
+function showFoot(foot, message, now) {
+  const [time, note] = foot.children;
+  const showsTime = message.state === 'sent' && message.at !== null;
+  setText(time, showsTime ? messageTime(message.at, now) : '');
+  if (message.at !== null) time.dateTime = new Date(message.at).toISOString();
+  if (note.dataset.state === message.state) return;
+  note.dataset.state = message.state;
+  note.replaceChildren(...NOTES[message.state]());
+}
+
+const NOTES = {
+  sent: () => [],
+  pending: () => ['Sending…'],
+  failed: () => ['Not sent. ', element('button', { type: 'button', class: 'retry' }, 'Try again')],
+};
