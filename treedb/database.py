@@ -142,7 +142,7 @@ class Database:
         with self._store.snapshot() as snapshot:
             if snapshot.tree.slices_of(path, 1) is None:
                 return truncate(snapshot.tree.get(path), levels)
-            return await _Truncation(snapshot.tree, self.limits.slice_rows).read(path, levels)
+            return await _Truncation(snapshot.tree, self.limits).read(path, levels)
 
     # Writing
 
@@ -279,10 +279,11 @@ class Database:
 class _Truncation:
     """Read the upper levels of a subtree that stands above rows."""
 
-    def __init__(self, tree: StoredTree, slice_rows: int) -> None:
+    def __init__(self, tree: StoredTree, limits: Limits) -> None:
         self._tree = tree
-        self._slice_rows = slice_rows
+        self._limits = limits
         self._count = 0
+        self._size = 0
 
     async def read(self, path: Path, levels: int) -> Value:
         return await self._object(self._tree.children(path), levels)
@@ -291,8 +292,11 @@ class _Truncation:
         result: dict[str, Value] = {}
         for key, child in members:
             result[key] = await self._child(child, levels - 1)
+            self._size += len(key)
+            if self._size > self._limits.answer_bytes:
+                raise TooBigToRead(f"the keys alone pass {self._limits.answer_bytes} bytes")
             self._count += 1
-            if self._count % self._slice_rows == 0:
+            if self._count % self._limits.slice_rows == 0:
                 await asyncio.sleep(0)
         return result or None
 

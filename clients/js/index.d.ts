@@ -10,11 +10,7 @@ export type ServerValue = { readonly '.sv': 'timestamp' | { readonly increment: 
 
 /** What may be written; null and what is empty removes. */
 export type Writable =
-  | null
-  | Leaf
-  | ServerValue
-  | readonly Writable[]
-  | { readonly [key: string]: Writable };
+  null | Leaf | ServerValue | readonly Writable[] | { readonly [key: string]: Writable };
 
 export type Unsubscribe = () => void;
 

@@ -79,7 +79,9 @@ export class NodeWebSocket {
   }
 
   #upgraded(response, socket, head, key) {
-    const expected = createHash('sha1').update(key + ACCEPT_SUFFIX).digest('base64');
+    const expected = createHash('sha1')
+      .update(key + ACCEPT_SUFFIX)
+      .digest('base64');
     this.#socket = socket;
     if (response.headers['sec-websocket-accept'] !== expected) {
       this.#fail(new Error('the server did not accept the WebSocket handshake'));

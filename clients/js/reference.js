@@ -78,7 +78,12 @@ export class Reference {
     const keys = Object.freeze([...this.#keys, this.#session.pushId()]);
     const child = this.#at(keys);
     const written = value === null ? Promise.resolve() : child.set(value);
-    return new PushedReference(this.database, this.#session, keys, written.then(() => child));
+    return new PushedReference(
+      this.database,
+      this.#session,
+      keys,
+      written.then(() => child),
+    );
   }
 
   /** Read once; sees every write this client made before. */

@@ -175,8 +175,7 @@ export class Session {
 
   #present(credential) {
     return new Promise((resolve, reject) => {
-      const [action, body] =
-        credential === null ? ['unauth', {}] : ['auth', { cred: credential }];
+      const [action, body] = credential === null ? ['unauth', {}] : ['auth', { cred: credential }];
       const send = (message) => this.#link.send(message);
       this.#requests.askOnce(send, action, body, (status, data) => {
         if (status === 'ok') resolve();

@@ -240,7 +240,10 @@ export class App {
     const { members } = this.#open;
     setText(find('#room-name'), this.#roomNow().name);
     const count = members?.length ?? 0;
-    setText(find('#room-about'), count === 0 ? '' : `${count} ${count === 1 ? 'member' : 'members'}`);
+    setText(
+      find('#room-about'),
+      count === 0 ? '' : `${count} ${count === 1 ? 'member' : 'members'}`,
+    );
     const reader = { uid: this.#me.uid, now: this.#model.now() };
     this.#membersView.show(members ?? [], this.#open.lastWrote(), reader);
   }

@@ -22,8 +22,7 @@ export class ConnectionView {
   /** Show the state as it is by now: while waiting, the seconds count down. */
   show() {
     const { state } = this.#state;
-    const isTrouble =
-      this.#troubleSince !== null && Date.now() - this.#troubleSince >= PATIENCE_MS;
+    const isTrouble = this.#troubleSince !== null && Date.now() - this.#troubleSince >= PATIENCE_MS;
     this.#label.dataset.state = state;
     setText(this.#label, LABELS[state](this.#secondsLeft()));
     this.#note.hidden = !isTrouble;

@@ -32,7 +32,7 @@ function kindOf(rooms, room, messages) {
 }
 
 const WORDS = {
-  'loading': () => ['One moment', 'The rooms appear as soon as the server answers.'],
+  loading: () => ['One moment', 'The rooms appear as soon as the server answers.'],
   'no-rooms': () => [
     'It is quiet up here',
     'Rooms are where people talk. Make the first one, then send its address to a friend.',

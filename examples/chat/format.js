@@ -4,11 +4,16 @@ const MINUTE_MS = 60 * 1000;
 const HOUR_MS = 60 * MINUTE_MS;
 const HUES = 24;
 
+const WORD = /^[\p{L}\p{N}\p{Extended_Pictographic}]/u;
 const CLOCK = new Intl.DateTimeFormat(undefined, { hour: 'numeric', minute: '2-digit' });
 const WEEKDAY = new Intl.DateTimeFormat('en', { weekday: 'long' });
 const SHORT_WEEKDAY = new Intl.DateTimeFormat('en', { weekday: 'short' });
 const DAY = new Intl.DateTimeFormat('en', { weekday: 'long', day: 'numeric', month: 'long' });
-const DAY_OF_YEAR = new Intl.DateTimeFormat('en', { day: 'numeric', month: 'long', year: 'numeric' });
+const DAY_OF_YEAR = new Intl.DateTimeFormat('en', {
+  day: 'numeric',
+  month: 'long',
+  year: 'numeric',
+});
 const SHORT_DAY = new Intl.DateTimeFormat('en', { day: 'numeric', month: 'short' });
 const FULL = new Intl.DateTimeFormat('en', { dateStyle: 'full', timeStyle: 'short' });
 
@@ -63,7 +68,7 @@ export function dayOf(at) {
 
 /** One or two letters for a name: of its first and its last word. */
 export function initials(name) {
-  const words = name.split(/[\s_.-]+/u).filter((word) => word !== '');
+  const words = name.split(/[\s_.\-/]+/u).filter((word) => WORD.test(word));
   const chosen = words.length > 1 ? [words[0], words.at(-1)] : words.slice(0, 1);
   return chosen.map((word) => firstCharacter(word).toLocaleUpperCase()).join('') || '?';
 }

@@ -68,7 +68,10 @@ function sortMembers(members, lastWrote, uid) {
 
 function createMember() {
   const words = element('span', { class: 'member-words' });
-  words.append(element('span', { class: 'member-name' }), element('span', { class: 'member-note' }));
+  words.append(
+    element('span', { class: 'member-name' }),
+    element('span', { class: 'member-note' }),
+  );
   return element('li', { class: 'member', 'data-test': 'member' }, makeAvatar(), words);
 }
 

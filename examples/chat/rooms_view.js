@@ -3,7 +3,13 @@
 import { element, find, reconcile, setText } from './dom.js';
 import { hueOf, initials, shortTime } from './format.js';
 
-/** @typedef {{room: import('./model.js').Room, unread: number, isOpen: boolean, href: string}} Row */
+/**
+ * @typedef {object} Row
+ * @property {import('./model.js').Room} room
+ * @property {number} unread
+ * @property {boolean} isOpen
+ * @property {string} href
+ */
 
 export class RoomsView {
   #list = find('#rooms');

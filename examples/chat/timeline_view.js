@@ -42,7 +42,8 @@ const UPDATE = {
 
 function createMessage() {
   const head = element('p', { class: 'message-head' }, element('span', { class: 'message-name' }));
-  const bubble = element('div', { class: 'bubble', 'data-test': 'message-text', dir: 'auto' });
+  const text = element('p', { 'data-test': 'message-text', dir: 'auto' });
+  const bubble = element('div', { class: 'bubble' }, text);
   const foot = element('p', { class: 'message-foot' }, element('time'), element('span'));
   const body = element('div', { class: 'message-body' }, head, bubble, foot);
   return element('li', { class: 'message', 'data-test': 'message' }, makeAvatar(), body);
@@ -59,15 +60,15 @@ function updateMessage(made, { message, isOwn, startsGroup, endsGroup }, { now, 
   made.style.setProperty('--hue', String(hueOf(message.sender)));
   showAvatar(avatar, message.sender, name);
   setText(head.firstElementChild, name);
-  showText(bubble, message.text);
+  showText(bubble.firstElementChild, message.text);
   bubble.title = message.at === null ? '' : fullTime(message.at);
   showFoot(foot, message, now);
 }
 
-function showText(bubble, text) {
-  if (bubble.textContent === text) return;
+function showText(target, text) {
+  if (target.textContent === text) return;
   const parts = splitLinks(text).map((part) => (part.isLink ? makeLink(part.text) : part.text));
-  bubble.replaceChildren(...parts);
+  target.replaceChildren(...parts);
 }
 
 function makeLink(address) {

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treedb.auth.dev_tokens import parse_dev_credential
+from treedb.auth.dev_tokens import is_dev_credential, parse_dev_credential
 from treedb.auth.identity import ADMIN
 from treedb.errors import InvalidToken
 
@@ -61,10 +61,6 @@ def test_the_user_is_the_subject_or_else_the_user_id(claims: Any, uid: str) -> N
     assert parse_dev_credential(token(claims)).uid == uid
 
 
-def test_of_a_claim_given_twice_the_last_counts() -> None:
-    assert parse_dev_credential(token(b'{"sub":"a","sub":"b"}')).uid == "b"
-
-
 GOOD = token({"sub": "alice"})
 
 REFUSED = [
@@ -87,6 +83,7 @@ REFUSED = [
     ("claims that are no UTF-8", token(b'{"sub":"\xff"}')),
     ("claims with NaN", token(b'{"sub":"a","n":NaN}')),
     ("claims too deep", token(b'{"sub":"a","n":' + b"[" * 2000 + b"]" * 2000 + b"}")),
+    ("a claim given twice", token(b'{"sub":"a","sub":"b"}')),
     ("a lone surrogate", token(b'{"sub":"\\ud800"}')),
     ("padding", GOOD.replace(".", "=.", 1)),
     ("a newline", GOOD + "\n"),
@@ -110,6 +107,21 @@ REFUSED = [
 def test_anything_else_is_nobody(text: str) -> None:
     with pytest.raises(InvalidToken, match="Could not parse auth token"):
         parse_dev_credential(text)
+
+
+@pytest.mark.parametrize(
+    "text, is_one",
+    [
+        ("owner", True),
+        (GOOD, True),
+        ("a.b.", True),
+        (token({"sub": "alice"}, signature="c2ln"), False),
+        ("Owner", False),
+        ("", False),
+    ],
+)
+def test_a_credential_without_a_signature_is_of_this_kind(text: str, is_one: bool) -> None:
+    assert is_dev_credential(text) == is_one
 
 
 @given(st.text() | st.text(st.sampled_from("abcDEF019-_.=")) | st.binary().map(token))

@@ -1,7 +1,7 @@
 """The promises of a door, held by every implementation, on sockets, on both event loops."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -27,7 +27,7 @@ DOORS: list[tuple[type[Door], dict[str, Any]]] = [
     (SendDoor, OTHER_SERVER),
 ]
 Endpoint = Callable[[Door], Awaitable[None]]
-Test = Callable[[type[Door], dict[str, Any]], Awaitable[None]]
+Test = Callable[[type[Door], dict[str, Any]], Coroutine[Any, Any, None]]
 
 
 def on_every_door(test: Test) -> Callable[..., None]:

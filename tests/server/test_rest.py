@@ -317,7 +317,12 @@ def test_an_answer_beyond_the_limit_is_refused(tmp_path: Any) -> None:
         answer = server.ask("GET", "/v.json")
         assert answer.status == 400
         assert answer.json["error"].startswith("The data requested exceeds the maximum size")
-        assert server.get("/v.json?shallow=true") == ["x" * 100] * 30
+        assert server.ask("GET", "/v.json?shallow=true").json == {
+            **answer.json,
+            "detail": "The answer has 3091 bytes, one answer holds at most 1000; read fewer levels "
+            "or a deeper place.",
+        }
+        assert server.get("/.json?shallow=true") == {"v": True}
 
 
 # Bodies on the wire

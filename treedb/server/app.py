@@ -39,7 +39,7 @@ def build_app(databases: Databases, settings: Settings, limits: Limits) -> Starl
     """Compose the application; it closes the databases when the server stops."""
     authenticate = parse_dev_credential if settings.dev else refuse_credential
     realtime = Realtime(databases.get, limits, databases.clock, authenticate)
-    rest = Rest(databases, limits, authenticate)
+    rest = Rest(databases, authenticate)
     reserved = Reserved(settings, authenticate)
     routes = [
         Route("/.health", reserved.health),

@@ -15,9 +15,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from treedb.auth.identity import Auth
-from treedb.config import Limits
 from treedb.database import Database
-from treedb.errors import InvalidQuery, MethodNotAllowed, TooDeep, UnsupportedRequest
+from treedb.errors import (
+    InvalidQuery,
+    MethodNotAllowed,
+    TooBigToRead,
+    TooDeep,
+    UnsupportedRequest,
+)
 from treedb.paths.path import Path
 from treedb.server.bodies import read_body
 from treedb.server.credentials import Authenticate, caller_of
@@ -59,9 +64,8 @@ class Call:
 class Rest:
     """The REST half of the server."""
 
-    def __init__(self, databases: Databases, limits: Limits, authenticate: Authenticate) -> None:
+    def __init__(self, databases: Databases, authenticate: Authenticate) -> None:
         self._databases = databases
-        self._limits = limits
         self._authenticate = authenticate
 
     async def answer(self, request: Request) -> Response:
@@ -117,11 +121,24 @@ async def _get(call: Call) -> Response:
     if call.parameters.levels is None or call.path.is_priority:
         pieces = await call.database.get_json(call.path, call.parameters.form)
     else:
-        value = await call.database.get_truncated(call.path, call.parameters.levels)
-        pieces = [format_json(_formed(value, call.parameters.form))]
+        pieces = [await _truncated(call, call.parameters.levels)]
     if call.parameters.is_pretty:
         pieces = [await _run(sum(map(len, pieces)), partial(_pretty, pieces))]
     return pieces_answer(call.request, pieces)
+
+
+async def _truncated(call: Call, levels: int) -> bytes:
+    """Return the JSON text of the upper levels; on a thread, for they may be wide."""
+    value = await call.database.get_truncated(call.path, levels)
+    form = call.parameters.form
+    text = await asyncio.to_thread(lambda: format_json(_formed(value, form)))
+    most = call.database.limits.answer_bytes
+    if len(text) > most:
+        raise TooBigToRead(
+            f"The answer has {len(text)} bytes, one answer holds at most {most}; read fewer levels "
+            "or a deeper place."
+        )
+    return text
 
 
 def _pretty(pieces: list[bytes]) -> bytes:

@@ -25,11 +25,17 @@ const until = async (condition, what) => {
 };
 const listen = (ref) => {
   const heard = [];
-  ref.onValue((snapshot) => heard.push(snapshot.val()), (error) => heard.push(error.code));
+  ref.onValue(
+    (snapshot) => heard.push(snapshot.val()),
+    (error) => heard.push(error.code),
+  );
   return heard;
 };
 const heardBy = (heard, expected) =>
-  until(() => isSame(heard.at(-1), expected), () => JSON.stringify([expected, heard]));
+  until(
+    () => isSame(heard.at(-1), expected),
+    () => JSON.stringify([expected, heard]),
+  );
 const isSame = (a, b) => {
   try {
     assert.deepStrictEqual(a, b);
@@ -50,9 +56,22 @@ test('every kind of value comes back as it was written', async () => {
   const ref = database().ref('/values');
   const nasty = JSON.parse('{"__proto__":{"polluted":true},"constructor":"c"}');
   const cases = [
-    true, false, 0, -1, 1.5, 1e300, 9007199254740991, '', 'text', 'é 日 😀 \u0000 \u2028',
-    [1, 2, 3], [null, 'b'], { a: { b: { c: 'deep' } } }, { 10: 'a', 9: 'b' }, nasty,
-    { 'a key with spaces': 1, 'é': 2, '😀': 3 },
+    true,
+    false,
+    0,
+    -1,
+    1.5,
+    1e300,
+    9007199254740991,
+    '',
+    'text',
+    'é 日 😀 \u0000 \u2028',
+    [1, 2, 3],
+    [null, 'b'],
+    { a: { b: { c: 'deep' } } },
+    { 10: 'a', 9: 'b' },
+    nasty,
+    { 'a key with spaces': 1, é: 2, '😀': 3 },
   ];
   for (const value of cases) {
     await ref.set(value);
@@ -65,7 +84,11 @@ test('every kind of value comes back as it was written', async () => {
 
 test('a value of a megabyte, astral characters at every cut, goes there and back', async () => {
   const writer = database();
-  const value = { ascii: 'x'.repeat(500_000), astral: '😀'.repeat(150_000), odd: `x${'😀'.repeat(9000)}` };
+  const value = {
+    ascii: 'x'.repeat(500_000),
+    astral: '😀'.repeat(150_000),
+    odd: `x${'😀'.repeat(9000)}`,
+  };
   const heard = listen(database().ref('/large'));
   await writer.ref('/large').set(value);
   await heardBy(heard, value);
@@ -99,8 +122,14 @@ test('pushed children come in the order they were made', async () => {
   const pushed = Array.from({ length: 200 }, (_, index) => ref.push({ index }));
   await Promise.all(pushed);
   const snapshot = await ref.get();
-  assert.deepEqual([...snapshot].map((child) => child.val().index), pushed.map((_, index) => index));
-  assert.deepEqual([...snapshot].map((child) => child.key), pushed.map((child) => child.key));
+  assert.deepEqual(
+    [...snapshot].map((child) => child.val().index),
+    pushed.map((_, index) => index),
+  );
+  assert.deepEqual(
+    [...snapshot].map((child) => child.key),
+    pushed.map((child) => child.key),
+  );
 });
 
 test('the server fills placeholders in', async () => {
@@ -157,7 +186,10 @@ test('the end of a listen is heard by the server', async () => {
   const writer = database();
   const heard = [];
   const stop = reader.ref('/ended').onValue((snapshot) => heard.push(snapshot.val()));
-  await until(() => heard.length === 1, () => 'the first value');
+  await until(
+    () => heard.length === 1,
+    () => 'the first value',
+  );
   stop();
   await writer.ref('/ended').set(1);
   await reader.ref('/ended').get();

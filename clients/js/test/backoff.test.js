@@ -14,7 +14,11 @@ test('each failure makes the wait longer, up to five minutes', () => {
 });
 
 test('chance spreads the clients between nothing and the whole delay', () => {
-  for (const [chance, delay] of [[0, 0], [0.5, 500], [1, 1000]]) {
+  for (const [chance, delay] of [
+    [0, 0],
+    [0.5, 500],
+    [1, 1000],
+  ]) {
     const backoff = new Backoff(() => chance);
     backoff.attempted(0);
     assert.equal(backoff.next(0), delay);
@@ -30,7 +34,10 @@ test('time spent on the attempt counts', () => {
 });
 
 test('half a minute of connection makes up for past failures, less does not', () => {
-  for (const [lasted, delay] of [[30_001, 1000], [29_999, 1690]]) {
+  for (const [lasted, delay] of [
+    [30_001, 1000],
+    [29_999, 1690],
+  ]) {
     const backoff = new Backoff(() => 1);
     backoff.next(0);
     backoff.next(0);

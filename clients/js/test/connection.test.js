@@ -27,7 +27,10 @@ test('a long message is sent in pieces, and received in pieces', () => {
   const { socket, heard, connection } = setUp();
   socket.greet();
   connection.send(`"${'x'.repeat(40000)}"`);
-  assert.deepEqual(socket.frames.map((frame) => frame.length), [1, 16384, 16384, 7234]);
+  assert.deepEqual(
+    socket.frames.map((frame) => frame.length),
+    [1, 16384, 16384, 7234],
+  );
   const text = JSON.stringify({ t: 'd', d: { a: 'd', b: { p: 'a', d: '😀'.repeat(9000) } } });
   const half = text.length / 2;
   for (const data of ['2', text.slice(0, half), text.slice(half)]) socket.onmessage({ data });

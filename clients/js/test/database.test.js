@@ -103,7 +103,10 @@ test('off ends every callback of the place, from any reference to it', async () 
   database.ref('a/').off();
   socket.push('d', { p: 'a', d: { x: 1 } });
   assert.deepEqual(heard, []);
-  assert.deepEqual(socket.taken().map(([, action]) => action), ['q', 'n']);
+  assert.deepEqual(
+    socket.taken().map(([, action]) => action),
+    ['q', 'n'],
+  );
 });
 
 test('get reads a snapshot', async () => {

@@ -8,7 +8,9 @@ const read = (name) => readFileSync(new URL(`../${name}`, import.meta.url), 'utf
 const types = read('index.d.ts');
 
 test('what is exported has its types, and the other way round', () => {
-  const declared = [...types.matchAll(/^export (?:class|function) (\w+)/gm)].map(([, name]) => name);
+  const declared = [...types.matchAll(/^export (?:class|function) (\w+)/gm)].map(
+    ([, name]) => name,
+  );
   assert.deepEqual(declared.sort(), Object.keys(client).sort());
 });
 
@@ -27,7 +29,9 @@ test('modules and functions stay small', () => {
   for (const name of readdirSync(folder).filter((file) => file.endsWith('.js'))) {
     const lines = read(name).split('\n');
     assert.ok(lines.length <= 400, `${name} has ${lines.length} lines`);
-    lines.forEach((line, index) => assert.ok(line.length <= 100, `${name}:${index + 1} is too long`));
+    lines.forEach((line, index) =>
+      assert.ok(line.length <= 100, `${name}:${index + 1} is too long`),
+    );
   }
 });
 

@@ -10,12 +10,21 @@ const accept = (key) =>
   createHash('sha1').update(`${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64');
 
 /** Start a server that upgrades as `handshake` says, and a client; both end with the test. */
-const setUp = async (context, handshake = ({ headers }) => accept(headers['sec-websocket-key'])) => {
+const setUp = async (
+  context,
+  handshake = ({ headers }) => accept(headers['sec-websocket-key']),
+) => {
   const server = createServer((_, response) => response.writeHead(426).end());
   const upgraded = new Promise((resolve) => {
     server.on('upgrade', (request, socket) => {
-      const head = ['HTTP/1.1 101 Switching Protocols', 'Upgrade: websocket', 'Connection: Upgrade'];
-      socket.write(`${[...head, `Sec-WebSocket-Accept: ${handshake(request)}`].join('\r\n')}\r\n\r\n`);
+      const head = [
+        'HTTP/1.1 101 Switching Protocols',
+        'Upgrade: websocket',
+        'Connection: Upgrade',
+      ];
+      socket.write(
+        `${[...head, `Sec-WebSocket-Accept: ${handshake(request)}`].join('\r\n')}\r\n\r\n`,
+      );
       socket.on('error', () => {});
       resolve(socket);
     });
@@ -101,7 +110,10 @@ test('a connection that breaks is told as abnormal', async (context) => {
 });
 
 test('what is not UTF-8 or not text is refused', async (context) => {
-  for (const [bytes, code] of [[bare(0x82, 'x'), 1003], [Buffer.from([0x81, 1, 0xff]), 1007]]) {
+  for (const [bytes, code] of [
+    [bare(0x82, 'x'), 1003],
+    [Buffer.from([0x81, 1, 0xff]), 1007],
+  ]) {
     const { closed, opened, upgraded } = await setUp(context);
     const socket = await upgraded;
     await opened;
@@ -122,7 +134,10 @@ test('an address without a server, or without WebSockets, is told', async (conte
   plain.listen(0, '127.0.0.1');
   await once(plain, 'listening');
   context.after(() => plain.close());
-  for (const [target, reason] of [[plain.address().port, /answered 404/], [1, /ECONNREFUSED/]]) {
+  for (const [target, reason] of [
+    [plain.address().port, /answered 404/],
+    [1, /ECONNREFUSED/],
+  ]) {
     assert.notEqual(target, port);
     const client = new NodeWebSocket(`ws://127.0.0.1:${target}/`);
     const [code, why] = await new Promise((resolve) => {

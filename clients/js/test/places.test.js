@@ -67,7 +67,10 @@ test('a merge is one event', () => {
   answer(1);
   places.push('m', { p: 'a', d: { x: null, 'y/z': 2, w: 3, 'y/.priority': 1 } });
   places.push('m', { p: '', d: { 'a/w': 4, b: 1 } });
-  assert.deepEqual(heard.slice(1), [{ w: 3, y: { z: 2 } }, { w: 4, y: { z: 2 } }]);
+  assert.deepEqual(heard.slice(1), [
+    { w: 3, y: { z: 2 } },
+    { w: 4, y: { z: 2 } },
+  ]);
 });
 
 test('pushes elsewhere, and those that change nothing, are no events', () => {
@@ -104,7 +107,10 @@ test('the last callback to leave ends the listen', () => {
   listen('/a');
   places.unlisten(['a']);
   places.unlisten(['a']);
-  assert.deepEqual(sent.slice(2), [[3, 'q', '/a'], [4, 'n', '/a']]);
+  assert.deepEqual(sent.slice(2), [
+    [3, 'q', '/a'],
+    [4, 'n', '/a'],
+  ]);
 });
 
 test('a callback that ended hears nothing, even of what was on its way', async () => {
@@ -122,8 +128,20 @@ test('a callback that ended hears nothing, even of what was on its way', async (
 test('a callback may end another one while it is called', () => {
   const { places, stops } = setUp();
   const heard = [];
-  stops.push(places.listen(['a'], () => stops[1](), () => {}));
-  stops.push(places.listen(['a'], (node) => heard.push(toPlain(node)), () => {}));
+  stops.push(
+    places.listen(
+      ['a'],
+      () => stops[1](),
+      () => {},
+    ),
+  );
+  stops.push(
+    places.listen(
+      ['a'],
+      (node) => heard.push(toPlain(node)),
+      () => {},
+    ),
+  );
   places.push('d', { p: 'a', d: 1 });
   assert.deepEqual(heard, []);
 });
@@ -178,13 +196,20 @@ test('after a reconnect only what differs is heard', () => {
   const same = listen('/a');
   const changed = listen('/b');
   const gone = listen('/c');
-  for (const [number, path] of [[1, 'a'], [2, 'b'], [3, 'c']]) {
+  for (const [number, path] of [
+    [1, 'a'],
+    [2, 'b'],
+    [3, 'c'],
+  ]) {
     places.push('d', { p: path, d: { x: 1 } });
     answer(number);
   }
   places.detach();
   places.attach(send);
-  assert.deepEqual(sent.slice(3).map(([, , path]) => path), ['/a', '/b', '/c']);
+  assert.deepEqual(
+    sent.slice(3).map(([, , path]) => path),
+    ['/a', '/b', '/c'],
+  );
   places.push('d', { p: 'a', d: { x: 1 } });
   places.push('d', { p: 'b', d: { x: 2 } });
   for (const number of [4, 5, 6]) answer(number);

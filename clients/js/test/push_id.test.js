@@ -12,7 +12,10 @@ const CASES = JSON.parse(
 test('ids are those of Firebase', () => {
   for (const { time, digits, ids } of CASES.cases) {
     const maker = new PushIds(() => [...digits]);
-    assert.deepEqual(ids.map(() => maker.next(time)), ids);
+    assert.deepEqual(
+      ids.map(() => maker.next(time)),
+      ids,
+    );
   }
 });
 

@@ -21,7 +21,10 @@ test('a request waits for a connection and is then sent at once', async () => {
   assert.deepEqual(sent, []);
   requests.attach(send);
   const second = requests.ask('g', { p: '/a' }, 'get /a');
-  assert.deepEqual(sent, [[1, 'p', { p: '/a', d: 1 }], [2, 'g', { p: '/a' }]]);
+  assert.deepEqual(sent, [
+    [1, 'p', { p: '/a', d: 1 }],
+    [2, 'g', { p: '/a' }],
+  ]);
   answer(requests, 2, 'ok', 5);
   answer(requests, 1);
   assert.deepEqual(await Promise.all([first, second]), ['', 5]);
@@ -48,10 +51,14 @@ test('what is unanswered is sent again, in order, under new numbers', () => {
   requests.ask('p', { p: '/d' }, '');
   sent.length = 0;
   requests.attach(send);
-  assert.deepEqual(sent, [[4, 'p', { p: '/a' }], [5, 'p', { p: '/c' }], [6, 'p', { p: '/d' }]]);
+  assert.deepEqual(sent, [
+    [4, 'p', { p: '/a' }],
+    [5, 'p', { p: '/c' }],
+    [6, 'p', { p: '/d' }],
+  ]);
 });
 
-test('an answer to a number of the last connection is nobody\'s', async () => {
+test("an answer to a number of the last connection is nobody's", async () => {
   const { requests, send } = setUp();
   requests.attach(send);
   let isSettled = false;

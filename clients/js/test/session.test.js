@@ -21,7 +21,11 @@ const setUp = async (token = null) => {
 
 test('writes wait for the connection and keep their order', async () => {
   const { sockets, session } = await setUp();
-  const writes = [session.set(['a'], 1), session.update(['b'], { 'c/d': 2 }), session.set(['e'], null)];
+  const writes = [
+    session.set(['a'], 1),
+    session.update(['b'], { 'c/d': 2 }),
+    session.set(['e'], null),
+  ];
   assert.deepEqual(sockets[0].taken(), []);
   sockets[0].greet();
   assert.deepEqual(sockets[0].taken(), [
@@ -39,9 +43,16 @@ test('after a reconnect come sign-in, listens, then unanswered writes', async ()
   await settled();
   sockets[0].answer(1);
   await settled();
-  session.listen(['a'], () => {}, () => {});
+  session.listen(
+    ['a'],
+    () => {},
+    () => {},
+  );
   const write = session.set(['b'], 1);
-  assert.deepEqual(sockets[0].taken().map(([, action]) => action), ['auth', 'q', 'p']);
+  assert.deepEqual(
+    sockets[0].taken().map(([, action]) => action),
+    ['auth', 'q', 'p'],
+  );
   sockets[0].drop();
   machine.advance(1000);
   sockets[1].greet();
@@ -69,7 +80,11 @@ test('a read returns what the server answers', async () => {
 test('a listener hears pushes', async () => {
   const { sockets, session } = await setUp();
   const heard = [];
-  session.listen(['a'], (node) => heard.push(toPlain(node)), () => {});
+  session.listen(
+    ['a'],
+    (node) => heard.push(toPlain(node)),
+    () => {},
+  );
   sockets[0].greet();
   sockets[0].push('d', { p: 'a', d: 1 });
   sockets[0].answer(1, 'ok', {});
@@ -130,7 +145,12 @@ test('a token that can be fetched anew is fetched for each connection', async ()
 
 test('no write is judged while the token is still being fetched', async () => {
   let give;
-  const { machine, sockets, session } = await setUp(() => new Promise((resolve) => { give = resolve; }));
+  const { machine, sockets, session } = await setUp(
+    () =>
+      new Promise((resolve) => {
+        give = resolve;
+      }),
+  );
   session.set(['a'], 1);
   sockets[0].greet();
   await settled();
@@ -168,12 +188,20 @@ test('signing in and out works on a live connection', async () => {
   await settled();
   sockets[0].answer(2, 'ok', 'unauthenticated');
   await signedOut;
-  assert.deepEqual(sockets[0].taken(), [[1, 'auth', { cred: 't' }], [2, 'unauth', {}]]);
+  assert.deepEqual(sockets[0].taken(), [
+    [1, 'auth', { cred: 't' }],
+    [2, 'unauth', {}],
+  ]);
 });
 
 test('a token that changes while another is being fetched wins', async () => {
   let give;
-  const { sockets, session } = await setUp(() => new Promise((resolve) => { give = resolve; }));
+  const { sockets, session } = await setUp(
+    () =>
+      new Promise((resolve) => {
+        give = resolve;
+      }),
+  );
   sockets[0].greet();
   await settled();
   session.signIn('second');
@@ -191,6 +219,14 @@ test('closing rejects what waits and refuses what comes', async () => {
   session.close();
   await assert.rejects(write, { code: 'CLOSED' });
   await assert.rejects(session.get(['a']), { code: 'CLOSED' });
-  assert.throws(() => session.listen(['a'], () => {}, () => {}), { code: 'CLOSED' });
+  assert.throws(
+    () =>
+      session.listen(
+        ['a'],
+        () => {},
+        () => {},
+      ),
+    { code: 'CLOSED' },
+  );
   assert.equal(machine.timers, 0);
 });

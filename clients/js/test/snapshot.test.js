@@ -16,7 +16,11 @@ test('a snapshot tells what is there', () => {
 });
 
 test('a snapshot of nothing and of a leaf have no children', () => {
-  for (const [value, exists] of [[null, false], ['x', true], [0, true]]) {
+  for (const [value, exists] of [
+    [null, false],
+    ['x', true],
+    [0, true],
+  ]) {
     const snapshot = snapshotOf(value);
     assert.equal(snapshot.exists(), exists);
     assert.equal(snapshot.val(), value);
@@ -43,7 +47,13 @@ test('forEach goes in the order of keys, until told to end', () => {
   });
   assert.deepEqual(keys, ['-1', '9', '10', 'a', 'b']);
   assert.equal(ended, false);
-  assert.equal(snapshot.forEach((child) => child.key === '9'), true);
-  assert.deepEqual([...snapshot].map((child) => child.val()), [5, 4, 3, 2, 1]);
+  assert.equal(
+    snapshot.forEach((child) => child.key === '9'),
+    true,
+  );
+  assert.deepEqual(
+    [...snapshot].map((child) => child.val()),
+    [5, 4, 3, 2, 1],
+  );
   assert.equal([...snapshot][1].ref.path, '/top/9');
 });

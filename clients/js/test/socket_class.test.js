@@ -6,7 +6,7 @@ import { findSocketClass } from '../socket_class.js';
 
 class Given {}
 
-test('the given class comes first, then the platform\'s, then our own', async (context) => {
+test("the given class comes first, then the platform's, then our own", async (context) => {
   const before = globalThis.WebSocket;
   context.after(() => {
     globalThis.WebSocket = before;

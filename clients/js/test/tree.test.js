@@ -12,11 +12,23 @@ test('val() shows arrays where Firebase shows arrays', () => {
     [{ 1: 'b' }, [null, 'b']],
     [{ 2: 'c' }, { 2: 'c' }],
     [{ 0: 'a', 3: 'd' }, ['a', null, null, 'd']],
-    [{ 0: 'a', 4: 'e' }, { 0: 'a', 4: 'e' }],
-    [{ 0: 'a', '01': 'b' }, { 0: 'a', '01': 'b' }],
-    [{ 0: 'a', '-1': 'b' }, { 0: 'a', '-1': 'b' }],
+    [
+      { 0: 'a', 4: 'e' },
+      { 0: 'a', 4: 'e' },
+    ],
+    [
+      { 0: 'a', '01': 'b' },
+      { 0: 'a', '01': 'b' },
+    ],
+    [
+      { 0: 'a', '-1': 'b' },
+      { 0: 'a', '-1': 'b' },
+    ],
     [{ list: { 0: { 0: 1 } } }, { list: [[1]] }],
-    [['x', 'y'], ['x', 'y']],
+    [
+      ['x', 'y'],
+      ['x', 'y'],
+    ],
   ];
   for (const [value, plain] of cases) assert.deepEqual(toPlain(parseNode(value)), plain);
 });

@@ -17,7 +17,10 @@ test('values are written in wire form', () => {
     [{ a: { '.value': 'v', '.priority': 3 } }, '{"a":{".value":"v",".priority":3}}'],
     [{ a: serverTimestamp() }, '{"a":{".sv":"timestamp"}}'],
     [increment(-2.5), '{".sv":{"increment":-2.5}}'],
-    [{ '.value': 1, '.priority': serverTimestamp() }, '{".value":1,".priority":{".sv":"timestamp"}}'],
+    [
+      { '.value': 1, '.priority': serverTimestamp() },
+      '{".value":1,".priority":{".sv":"timestamp"}}',
+    ],
     [JSON.parse('{"__proto__":{"a":1}}'), '{"__proto__":{"a":1}}'],
     [{ constructor: 'c', toString: 't' }, '{"constructor":"c","toString":"t"}'],
     [Object.assign(Object.create(null), { a: 1 }), '{"a":1}'],

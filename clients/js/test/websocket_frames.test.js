@@ -84,7 +84,11 @@ test('what breaks the RFC is refused with its close code', () => {
     ['a continuation of nothing', bare(0x80, 'x'), 1002],
     ['a message within a message', Buffer.concat([bare(0x01, 'x'), bare(0x81, 'y')]), 1002],
     ['a message too long', bare(0x81, 'x'.repeat(1001)), 1009],
-    ['pieces too long', Buffer.concat([bare(0x01, 'x'.repeat(600)), bare(0x80, 'x'.repeat(600))]), 1009],
+    [
+      'pieces too long',
+      Buffer.concat([bare(0x01, 'x'.repeat(600)), bare(0x80, 'x'.repeat(600))]),
+      1009,
+    ],
     ['a length beyond all reason', Buffer.from('817fffffffffffffffff', 'hex'), 1009],
   ];
   for (const [name, bytes, closeCode] of cases) {

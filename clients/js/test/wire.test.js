@@ -52,10 +52,7 @@ test('a request is written in its envelope', () => {
 
 test('messages are told apart', () => {
   const cases = [
-    [
-      '{"t":"c","d":{"t":"h","d":{"s":"x"}}}',
-      { kind: 'control', type: 'h', data: { s: 'x' } },
-    ],
+    ['{"t":"c","d":{"t":"h","d":{"s":"x"}}}', { kind: 'control', type: 'h', data: { s: 'x' } }],
     [
       '{"t":"d","d":{"r":3,"b":{"s":"ok","d":""}}}',
       { kind: 'answer', number: 3, status: 'ok', data: '' },
@@ -69,7 +66,16 @@ test('messages are told apart', () => {
 });
 
 test('what is no message of the protocol is refused', () => {
-  for (const text of ['', '{', '[]', 'null', '7', '{"t":"x","d":{}}', '{"t":"d","d":{}}', '{"t":"c"}']) {
+  for (const text of [
+    '',
+    '{',
+    '[]',
+    'null',
+    '7',
+    '{"t":"x","d":{}}',
+    '{"t":"d","d":{}}',
+    '{"t":"c"}',
+  ]) {
     assert.throws(() => parseMessage(text), { code: 'PROTOCOL_ERROR' }, text);
   }
 });
