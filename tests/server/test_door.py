@@ -37,7 +37,8 @@ def on_every_door(test: Test) -> Callable[..., None]:
         with asyncio.Runner(loop_factory=new_loop) as runner:
             runner.run(test(kind, options))
 
-    return run
+    marked: Callable[..., None] = run
+    return marked
 
 
 @asynccontextmanager
