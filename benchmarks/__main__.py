@@ -7,6 +7,7 @@ from pathlib import Path
 
 import uvloop
 
+from benchmarks import rules
 from benchmarks.measure import table
 from benchmarks.store import measure_all
 from treedb.config import DEFAULT_LIMITS
@@ -23,6 +24,10 @@ def main() -> None:
         with tempfile.TemporaryDirectory(dir=arguments.directory) as directory:
             rows = asyncio.run(measure_all(Path(directory), int(text)))
         print(f"\nROW_MAX {text} bytes\n\n{table(rows)}", flush=True)
+    with tempfile.TemporaryDirectory(dir=arguments.directory) as directory:
+        rows = asyncio.run(rules.checks(Path(directory), DEFAULT_LIMITS))
+        rows += rules.writes(Path(directory))
+    print(f"\nRules\n\n{table(rows)}", flush=True)
 
 
 if __name__ == "__main__":

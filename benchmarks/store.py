@@ -13,7 +13,9 @@ from benchmarks.measure import Row, durations, in_turns, rates, rss_mib
 from treedb.clock import SystemClock
 from treedb.config import DEFAULT_LIMITS, Limits
 from treedb.database import Database
+from treedb.follower import Access
 from treedb.paths.path import Path
+from treedb.rules.authority import NOBODY
 from treedb.store.store import Store
 from treedb.tree.forms import Form
 from treedb.tree.json_text import parse_json
@@ -89,11 +91,15 @@ async def subtree_reads(directory: FilePath, limits: Limits) -> list[Row]:
     database = await _database(directory / "subtree", limits)
     place = Path(("big", "list"))
     await database.write(set_write(place, value, limits))
-    size = sum(map(len, await database.get_json(place, Form.PLAIN))) / 1e6
+    size = sum(map(len, await database.get_json(place, Form.PLAIN, NOBODY))) / 1e6
     remark = f"{SUBTREE_RECORDS:,} records of 3 fields, {size:.2f} MB of JSON"
-    as_value = await in_turns(partial(database.get, place), partial(floor.read_blob, bare), 15)
+    as_value = await in_turns(
+        partial(database.get, place, NOBODY), partial(floor.read_blob, bare), 15
+    )
     as_text = await in_turns(
-        partial(database.get_json, place, Form.PLAIN), partial(floor.read_blob_as_json, bare), 15
+        partial(database.get_json, place, Form.PLAIN, NOBODY),
+        partial(floor.read_blob_as_json, bare),
+        15,
     )
     await database.close()
     bare.close()
@@ -179,7 +185,8 @@ async def measure_all(directory: FilePath, row_bytes: int | None = None) -> list
 
 
 async def _database(directory: FilePath, limits: Limits, *, fsync: bool = True) -> Database:
-    database = Database.open(directory, "bench", limits, SystemClock(), fsync=fsync)
+    access = Access('{"rules": {".read": true, ".write": true}}')
+    database = Database.open(directory, "bench", limits, SystemClock(), access, fsync=fsync)
     await database.start()
     return database
 
@@ -192,7 +199,7 @@ async def _read(store: Store, paths: list[Path]) -> None:
 
 async def _get_all(database: Database, paths: list[Path]) -> None:
     for path in paths:
-        await database.get(path)
+        await database.get(path, NOBODY)
 
 
 async def _set_all(database: Database, paths: list[Path]) -> None:

@@ -18,6 +18,7 @@ ROWS = (
     ("tree",),
     ("store", "rules", "wire"),
     ("writes", "sync"),
+    ("follower",),
     ("database", "cluster"),
     ("server", "workers"),
     ("cli",),

@@ -18,7 +18,9 @@ from treedb.clock import SystemClock
 from treedb.config import DEFAULT_LIMITS, Limits
 from treedb.database import Database
 from treedb.errors import TooBigToRead, TreeError, Unavailable
+from treedb.follower import Access
 from treedb.paths.path import ROOT, Path
+from treedb.rules.authority import Caller
 from treedb.sync.delivery import Delivery, Merge
 from treedb.tree.arrays import to_plain
 from treedb.tree.commit import Commit
@@ -29,6 +31,9 @@ from treedb.writes.request import set_write, update_write
 
 # Rows so small that every history splits them, and slices of two rows.
 LIMITS = replace(DEFAULT_LIMITS, map_bytes=1 << 28, row_bytes=48, slice_rows=2)
+
+OPEN = Access('{"rules": {".read": true, ".write": true}}')
+ANYBODY = Caller()
 
 NASTY = [
     "a",
@@ -85,6 +90,7 @@ class Mirror:
     place: Path
     tree: NaiveTree = field(default_factory=NaiveTree)
     revisions: list[int] = field(default_factory=list)
+    cancelled: list[Path] = field(default_factory=list)
 
     def start(self, pieces: list[bytes]) -> None:
         self.tree.set(self.place.keys, orjson.loads(b"".join(pieces)))
@@ -97,6 +103,9 @@ class Mirror:
         else:
             self.tree.set(change.path.keys, change.value)
 
+    def cancel(self, place: Path) -> None:
+        self.cancelled.append(place)
+
     @property
     def value(self) -> object:
         return self.tree.get(self.place.keys)
@@ -104,7 +113,7 @@ class Mirror:
 
 @asynccontextmanager
 async def opened(directory: FilePath, limits: Limits = LIMITS) -> AsyncIterator[Database]:
-    database = Database.open(directory, "test", limits, SystemClock(), fsync=False)
+    database = Database.open(directory, "test", limits, SystemClock(), OPEN, fsync=False)
     await database.start()
     try:
         yield database
@@ -113,7 +122,7 @@ async def opened(directory: FilePath, limits: Limits = LIMITS) -> AsyncIterator[
 
 
 async def read_json(database: Database, place: Path, form: Form) -> Any:
-    return orjson.loads(b"".join(await database.get_json(place, form)))
+    return orjson.loads(b"".join(await database.get_json(place, form, ANYBODY)))
 
 
 async def act(database: Database, model: NaiveTree, step: tuple[str, tuple[str, ...], Any]) -> None:
@@ -140,7 +149,7 @@ async def run_history(history: list[tuple[str, tuple[str, ...], Any]], directory
         for step in history:
             if step[0] == "listen":
                 mirror = Mirror(Path(step[1]))
-                mirror.start(await database.listen(mirror.place, mirror))
+                mirror.start(await database.listen(mirror.place, mirror, ANYBODY))
                 mirrors.append(mirror)
             await act(database, model, step)
             await check_place(database, model, Path(step[1]))
@@ -156,11 +165,11 @@ async def run_history(history: list[tuple[str, tuple[str, ...], Any]], directory
 
 async def check_place(database: Database, model: NaiveTree, place: Path) -> None:
     expected: Any = model.get(place.keys)
-    assert await database.get(place) == expected
+    assert await database.get(place, ANYBODY) == expected
     assert await read_json(database, place, Form.EXPORT) == expected
     assert await read_json(database, place, Form.PLAIN) == to_plain(expected)
-    assert await database.get_truncated(place, 1) == model.shallow(place.keys)
-    assert await database.get_truncated(place, 32) == without_priorities(expected)
+    assert await database.get_truncated(place, 1, ANYBODY) == model.shallow(place.keys)
+    assert await database.get_truncated(place, 32, ANYBODY) == without_priorities(expected)
 
 
 def without_priorities(value: Any) -> Any:
@@ -185,19 +194,19 @@ async def test_a_listener_that_joins_during_a_long_read_misses_nothing(tmp_path:
         mirror = Mirror(ROOT)
 
         async def join() -> None:
-            mirror.start(await database.listen(ROOT, mirror))
+            mirror.start(await database.listen(ROOT, mirror, ANYBODY))
 
         writes = [database.write(set_write(Path((f"r{n:03d}",)), n, LIMITS)) for n in range(300)]
         await asyncio.gather(join(), *writes)
         await asyncio.sleep(0.01)
-        assert mirror.value == await database.get(ROOT)
+        assert mirror.value == await database.get(ROOT, ANYBODY)
         assert mirror.revisions == sorted(set(mirror.revisions))
 
 
 async def test_a_sender_hears_of_its_write_before_it_is_answered(tmp_path: FilePath) -> None:
     async with opened(tmp_path) as database:
         mirror = Mirror(Path(("a",)))
-        mirror.start(await database.listen(mirror.place, mirror))
+        mirror.start(await database.listen(mirror.place, mirror, ANYBODY))
         for number in range(1, 20):
             written = await database.write(set_write(mirror.place, number, LIMITS))
             assert mirror.revisions[-1] == written.revision
@@ -208,13 +217,13 @@ async def test_a_refused_write_is_raised_and_leaves_nothing(tmp_path: FilePath) 
     async with opened(tmp_path) as database:
         with pytest.raises(TreeError):
             await database.write(set_write(Path(("a",)), 1, LIMITS, expected_hash="stale"))
-        assert (await database.get(ROOT), database.revision) == (None, 0)
+        assert (await database.get(ROOT, ANYBODY), database.revision) == (None, 0)
 
 
 async def test_after_unlisten_nothing_is_delivered(tmp_path: FilePath) -> None:
     async with opened(tmp_path) as database:
         mirror = Mirror(ROOT)
-        mirror.start(await database.listen(ROOT, mirror))
+        mirror.start(await database.listen(ROOT, mirror, ANYBODY))
         assert database.watched_places == 1
         database.unlisten(ROOT, mirror)
         await database.write(set_write(ROOT, 1, LIMITS))
@@ -235,7 +244,7 @@ async def test_what_another_process_wrote_is_published_before_our_next_commit(
 ) -> None:
     async with opened(tmp_path) as database:
         mirror = Mirror(ROOT)
-        mirror.start(await database.listen(ROOT, mirror))
+        mirror.start(await database.listen(ROOT, mirror, ANYBODY))
         write_elsewhere(database, 1, 3)
         await database.write(set_write(Path(("ours",)), 2, LIMITS))
         assert mirror.revisions == [1, 2, 3, 4]
@@ -247,7 +256,7 @@ async def test_a_follower_behind_a_pruned_journal_hears_of_the_whole_tree(
 ) -> None:
     async with opened(tmp_path, replace(LIMITS, journal_entries=2)) as database:
         mirror = Mirror(Path(("theirs",)))
-        mirror.start(await database.listen(mirror.place, mirror))
+        mirror.start(await database.listen(mirror.place, mirror, ANYBODY))
         write_elsewhere(database, 1, 9)
         await database.write(set_write(Path(("ours",)), 2, LIMITS))
         assert (mirror.revisions, mirror.value) == ([10], 9)
@@ -264,7 +273,7 @@ async def test_closing_finishes_what_was_submitted_and_refuses_the_rest(tmp_path
         await closing
         assert [future.result().revision for future in futures] == list(range(1, 51))
     async with opened(tmp_path) as database:
-        assert await database.get(Path(("n",))) == 49
+        assert await database.get(Path(("n",)), ANYBODY) == 49
 
 
 @pytest.mark.parametrize("value", ["x" * 3000, {str(n): "x" * 40 for n in range(100)}])
@@ -272,7 +281,7 @@ async def test_an_answer_past_the_limit_is_refused(tmp_path: FilePath, value: An
     async with opened(tmp_path, replace(LIMITS, answer_bytes=2000)) as database:
         await database.write(set_write(ROOT, value, LIMITS))
         with pytest.raises(TooBigToRead, match="2000"):
-            await database.get_json(ROOT, Form.PLAIN)
+            await database.get_json(ROOT, Form.PLAIN, ANYBODY)
 
 
 async def test_a_long_run_of_commits_lets_the_loop_have_its_turn(tmp_path: FilePath) -> None:
@@ -283,10 +292,10 @@ async def test_a_long_run_of_commits_lets_the_loop_have_its_turn(tmp_path: FileP
             self.seconds += 1.0
             return self.seconds
 
-    database = Database.open(tmp_path, "test", LIMITS, SlowClock(), fsync=False)
+    database = Database.open(tmp_path, "test", LIMITS, SlowClock(), OPEN, fsync=False)
     await database.start()
     mirror = Mirror(ROOT)
-    mirror.start(await database.listen(ROOT, mirror))
+    mirror.start(await database.listen(ROOT, mirror, ANYBODY))
     futures = [database.submit(set_write(Path(("n",)), n, LIMITS)) for n in range(100)]
     await asyncio.gather(*futures)
     await database.close()

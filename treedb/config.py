@@ -38,6 +38,18 @@ class Limits:
     journal_age_ms: int = 7 * 24 * 3600 * 1000  # T
     row_bytes: int = 1900  # M: docs/benchmarks.md; larger ones get LMDB pages of their own
     slice_rows: int = 500  # M: rows read before the event loop gets its turn, about 1 ms
+    rules_bytes: int = 256 * KIB  # F: one rules file
+    rules_nodes: int = 20_000  # T: nodes of one rules file
+    rules_depth: int = 100  # T: nested objects in a rules file; data ends at `depth`
+    rules_indexes: int = 100  # T: names in one .indexOn; each makes every write below it dearer
+    rules_mirrors: int = 200  # T: each is held against every other
+    rules_findings: int = 20  # T: mistakes of a rules file told at once
+    rules_steps: int = 1_000_000  # M: work on rules for one operation, about 0.2 s at 0.2 us each
+    expression_chars: int = 16 * KIB  # T: one rule
+    expression_nodes: int = 2_000  # T: parts of one rule
+    expression_depth: int = 100  # T: keeps every walk of an expression within Python's stack
+    regex_chars: int = 1_000  # T: one regular expression
+    regex_memory_bytes: int = 2 * MIB  # T: what RE2 may use for one regular expression
     map_bytes: int = 1 * TIB  # M: so large that it never matters; files stay sparse
     readers: int = 4096  # M: reader slots, fixed by whoever opens the environment first
     header_bytes: int = 64 * KIB  # T: all headers of one HTTP request
@@ -87,6 +99,44 @@ class Settings:
             "Development mode: everyone may read and write everything, and the credentials of "
             "the Firebase emulator are honoured.",
         ),
+    )
+    rules: FilePath | None = field(
+        default=None,
+        metadata=_setting(
+            "file",
+            "A file of security rules. It is checked at the start and followed: an edit is "
+            "applied when it is valid. Without it, and without rules put by an administrator, "
+            "nobody but an administrator may read or write; with `dev` everybody may.",
+        ),
+    )
+    recheck_listens: bool = field(
+        default=True,
+        metadata=_setting(
+            "switch",
+            "Ask the rules about a listener again when data that its rule reads changes.",
+        ),
+    )
+    admin_token: str | None = field(
+        default=None,
+        metadata=_setting(
+            "secret",
+            "The bearer of this token is an administrator. Without it one is made at the first "
+            "start and kept in the data folder, in `admin.token`.",
+        ),
+    )
+    auth_secret: str | None = field(
+        default=None,
+        metadata=_setting(
+            "secret", "The secret that client tokens are signed with (HS256), 32 bytes or more."
+        ),
+    )
+    auth_audience: str | None = field(
+        default=None,
+        metadata=_setting("text", "The audience (`aud`) that client tokens must be made for."),
+    )
+    auth_issuer: str | None = field(
+        default=None,
+        metadata=_setting("text", "The issuer (`iss`) that client tokens must come from."),
     )
     static: FilePath | None = field(
         default=None,

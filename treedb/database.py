@@ -1,64 +1,60 @@
 """Database: one namespace, as the servers and tools above see it.
 
-It ties three parts together: the store that keeps the tree, the writer that changes it, and the
-hub that knows who hears. The writer's thread hands every group commit to the event loop; there
-the *follower* publishes the commits in order and only then answers their senders, so that a
-client always has the data of its write before the acknowledgement.
+It ties the parts together: the store that keeps the tree, the writer that changes it, and the
+follower that tells who listens. The writer's thread hands every group commit to the event loop,
+where the follower publishes it and then answers its senders, so that a client always has the data
+of its write before the acknowledgement.
 
-All methods run in the event loop that `start` was called in.
+All methods run in the event loop that `start` was called in. Who reads or listens is a Caller;
+the rules are asked on the same snapshot that is read.
 """
 
 import asyncio
 import logging
-from collections import deque
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Callable
 from pathlib import Path as FilePath
+from typing import Any
 
 from treedb.clock import SystemClock
 from treedb.config import Limits
-from treedb.errors import TooBigToRead, TreeError, Unavailable
-from treedb.paths.order import encode_path
-from treedb.paths.path import ROOT, Path
+from treedb.errors import TreeError, Unavailable
+from treedb.follower import Access, Follower, Schedule
+from treedb.paths.path import Path
 from treedb.paths.push_id import PushIds
-from treedb.store.assembly import Assembly, JsonAssembly
-from treedb.store.cursor import Row
-from treedb.store.store import Store
-from treedb.store.stored_tree import Inner, StoredTree
+from treedb.rules.authority import Caller
+from treedb.rules.coverage import merge_reports
+from treedb.rules.ruleset import Ruleset
+from treedb.store.kept_rules import KeptRules, Origin
+from treedb.store.reading import Result, Steps, read_json, read_truncated, read_value
+from treedb.store.store import Snapshot, Store
 from treedb.sync.delivery import Listener
-from treedb.sync.hub import Hub
-from treedb.tree.arrays import to_plain
-from treedb.tree.commit import Commit
 from treedb.tree.forms import Form
-from treedb.tree.json_text import format_json
-from treedb.tree.patch import Patch
-from treedb.tree.truncation import truncate
-from treedb.tree.values import Value, is_object, leaf_of
-from treedb.writes.request import Write
-from treedb.writes.writer import Batch, Outcome, Writer, Written
+from treedb.tree.values import Value
+from treedb.writes.request import RulesChange, Write
+from treedb.writes.rules_in_force import RulesInForce
+from treedb.writes.writer import Batch, Outcome, Request, Writer, Written
 
 log = logging.getLogger("treedb.database")
 
-# The longest the follower keeps the event loop before it lets others have it.
-TURN_SECONDS = 0.005
 READER_CHECK_SECONDS = 30.0
 
 
 class Database:
-    """The tree of one namespace: read it, write it, listen to it."""
+    """The tree of one namespace: read it, write it, listen to it, guard it."""
 
-    def __init__(self, namespace: str, store: Store, limits: Limits, clock: SystemClock) -> None:
+    def __init__(
+        self, namespace: str, store: Store, limits: Limits, clock: SystemClock, access: Access
+    ) -> None:
         self.namespace = namespace
         self.limits = limits
         self._store = store
         self._clock = clock
-        self._hub = Hub()
+        self._access = access
         self._push_ids = PushIds(clock.random_bits)
-        self._writer = Writer(store, clock, self._batch_done)
-        self._batches: deque[Batch] = deque()
-        self._published = 0
-        self._publishing: Iterator[None] | None = None
+        self._rules_in_force = RulesInForce(access.authority(), counting=access.counts_coverage)
+        self._writer = Writer(store, clock, self._rules_in_force, self._batch_done)
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._started: Follower | None = None
         self._reader_check: asyncio.TimerHandle | None = None
         self._closing = False
 
@@ -69,17 +65,19 @@ class Database:
         namespace: str,
         limits: Limits,
         clock: SystemClock,
+        access: Access,
         *,
         fsync: bool = True,
     ) -> "Database":
         """Open the namespace kept in `directory`, creating it when absent; see Store.open."""
-        return cls(namespace, Store.open(directory, limits, fsync=fsync), limits, clock)
+        return cls(namespace, Store.open(directory, limits, fsync=fsync), limits, clock, access)
 
     async def start(self) -> None:
         """Begin to take writes and to follow the journal."""
         self._loop = asyncio.get_running_loop()
-        with self._store.snapshot() as snapshot:
-            self._published = snapshot.revision
+        schedule = Schedule(self._loop.call_soon, self._loop.call_later)
+        self._started = Follower(self._store, self._clock, self._access, schedule, _answer)
+        self._started.start()
         self._writer.start()
         self._check_readers()
 
@@ -93,19 +91,19 @@ class Database:
         await asyncio.to_thread(self._writer.stop)
         # What the thread handed over last arrived before this: wait until all is published.
         published = self._loop.create_future()
-        self._arrived(Batch((), (Outcome(published, Written(self._published, ())),)))
+        self._follower.arrived(Batch((), (Outcome(published, Written(self.revision, ())),)))
         await published
         self._store.close()
 
     @property
     def revision(self) -> int:
         """Return the revision of the last commit published to listeners."""
-        return self._published
+        return self._follower.revision
 
     @property
     def watched_places(self) -> int:
         """Count the places listened to."""
-        return len(self._hub)
+        return self._follower.watched_places
 
     def push_id(self) -> str:
         """Make a new push id by the server's clock."""
@@ -113,36 +111,23 @@ class Database:
 
     # Reading
 
-    async def get(self, path: Path) -> Value:
+    async def get(self, path: Path, caller: Caller) -> Value:
         """Return the value at a place in export form, None when there is nothing."""
-        with self._store.snapshot() as snapshot:
-            slices = snapshot.tree.slices_of(path, self.limits.slice_rows)
-            if slices is None:
-                return snapshot.tree.get(path)
-            assembly = Assembly(encode_path(path.keys))
-            for rows in slices:
-                assembly.add(rows)
-                await asyncio.sleep(0)
-            return assembly.value
+        with self._permitted(path, caller) as snapshot:
+            return await _paced(read_value(snapshot.tree, path, self.limits.slice_rows))
 
-    async def get_json(self, path: Path, form: Form) -> list[bytes]:
+    async def get_json(self, path: Path, form: Form, caller: Caller) -> list[bytes]:
         """Return the value at a place as JSON text, in pieces; TooBigToRead past the limit."""
-        with self._store.snapshot() as snapshot:
-            slices = snapshot.tree.slices_of(path, self.limits.slice_rows)
-            if slices is None:
-                return [self._json_of(path, snapshot.tree.get(path), form)]
-            return await self._json_of_slices(path, slices, form)
+        with self._permitted(path, caller) as snapshot:
+            return await _paced(self._json(path, form, snapshot))
 
-    async def get_truncated(self, path: Path, levels: int) -> Value:
+    async def get_truncated(self, path: Path, levels: int, caller: Caller) -> Value:
         """Return the value with every object `levels` levels below the place as True.
 
         With `levels=1` this is Firebase's shallow read: objects become True, leaves stay.
-        Nothing below is read, so the answer costs what it holds.
         """
-        with self._store.snapshot() as snapshot:
-            if snapshot.tree.slices_of(path, 1) is None:
-                return truncate(snapshot.tree.get(path), levels)
-            return await _Truncation(snapshot.tree, self.limits).read(path, levels)
+        with self._permitted(path, caller) as snapshot:
+            return await _paced(read_truncated(snapshot.tree, path, levels, self.limits))
 
     # Writing
 
@@ -150,103 +135,101 @@ class Database:
         """Make a write durable and published; raises the TreeError that refused it."""
         return await self.submit(write)
 
-    def submit(self, write: Write) -> "asyncio.Future[Written]":
+    def submit(self, request: Request) -> "asyncio.Future[Written]":
         """Queue a write; writes take effect in the order of these calls."""
         assert self._loop is not None, "a database is started before it is used"
         answer: asyncio.Future[Written] = self._loop.create_future()
         if self._closing:
             answer.set_exception(Unavailable("the server is shutting down, try again later"))
         else:
-            self._writer.submit(write, answer)
+            self._writer.submit(request, answer)
         return answer
 
     # Listening
 
-    async def listen(self, path: Path, listener: Listener) -> list[bytes]:
+    async def listen(self, path: Path, listener: Listener, caller: Caller) -> list[bytes]:
         """Join a listener to a place; return the value it starts from as export JSON, in pieces.
 
         Between that value and the deliveries there is no gap and nothing comes twice. Deliveries
         begin in a later turn of the event loop than the one this returns in, so a caller that
         sends the value before it awaits anything sends it first. Listening to a place again
-        starts anew.
+        starts anew. PermissionDenied when the rules do not let the caller read.
         """
-        with self._store.snapshot() as snapshot:
-            slices = snapshot.tree.slices_of(path, self.limits.slice_rows)
-            if slices is None:
-                text = self._json_of(path, snapshot.tree.get(path), Form.EXPORT)
-                self._hub.join(path, listener, snapshot.revision)
-                return [text]
-            self._hub.join(path, listener, snapshot.revision, held=True)
-            try:
-                pieces = await self._json_of_slices(path, slices, Form.EXPORT)
-            except BaseException:
-                self._hub.leave(path, listener)
-                raise
         assert self._loop is not None, "a database is started before it is used"
-        self._loop.call_soon(self._release, path, listener)
+        with self._store.snapshot() as snapshot:
+            self._follower.join(path, listener, snapshot, caller, held=True)
+            try:
+                pieces = await _paced(self._json(path, Form.EXPORT, snapshot))
+            except BaseException:
+                self.unlisten(path, listener)
+                raise
+        self._loop.call_soon(self._follower.release, path, listener)
         return pieces
 
     def unlisten(self, path: Path, listener: Listener) -> None:
         """Stop a listen; nothing happens when there is none."""
-        self._hub.leave(path, listener)
+        self._follower.leave(path, listener)
 
-    # Following the journal
+    def act_as(self, listener: Listener, caller: Caller) -> None:
+        """Let a listener go on as somebody else; places it may not read now are cancelled."""
+        self._follower.act_as(listener, caller)
+
+    # Rules
+
+    @property
+    def ruleset(self) -> Ruleset:
+        """Return the rules in force for reads; writes see them from the same commit on."""
+        return self._follower.authority.ruleset
+
+    def kept_rules(self) -> KeptRules | None:
+        """Return the rules put into this namespace, None while the default ones bind."""
+        with self._store.snapshot() as snapshot:
+            return snapshot.rules()
+
+    async def put_rules(self, text: str, origin: Origin) -> None:
+        """Put other rules in force, from one commit on; RulesError when they are wrong.
+
+        When this returns, every listener the new rules deny has been cancelled.
+        """
+        await self.submit(RulesChange(text, origin))
+
+    def coverage(self) -> dict[str, Any] | None:
+        """Return how the rules were used since they came into force, None if not counted."""
+        counted = (self._follower.authority.coverage, self._rules_in_force.authority.coverage)
+        reports = [coverage.report() for coverage in counted if coverage is not None]
+        return merge_reports(reports) if reports else None
+
+    def call_at(self, time_ms: int, action: Callable[[], None]) -> asyncio.TimerHandle:
+        """Run something when the server's clock reaches a time; at once when that has passed."""
+        assert self._loop is not None, "a database is started before it is used"
+        seconds = max(0, time_ms - self._clock.now_ms()) / 1000
+        return self._loop.call_later(seconds, action)
+
+    # Parts
+
+    @property
+    def _follower(self) -> Follower:
+        assert self._started is not None, "a database is started before it is used"
+        return self._started
+
+    def _permitted(self, path: Path, caller: Caller) -> Snapshot:
+        """Open a snapshot in which the caller may read a place; PermissionDenied otherwise."""
+        snapshot = self._store.snapshot()
+        try:
+            self._follower.permit(path, snapshot, caller)
+        except BaseException:
+            snapshot.close()
+            raise
+        return snapshot
+
+    def _json(self, path: Path, form: Form, snapshot: Snapshot) -> Steps[list[bytes]]:
+        limits = self.limits
+        return read_json(snapshot.tree, path, form, limits.slice_rows, limits.answer_bytes)
 
     def _batch_done(self, batch: Batch) -> None:
         """Hand a group commit to the event loop; called on the writer's thread."""
         assert self._loop is not None, "the writer starts after the loop is known"
-        self._loop.call_soon_threadsafe(self._arrived, batch)
-
-    def _arrived(self, batch: Batch) -> None:
-        self._batches.append(batch)
-        if self._publishing is None:
-            self._publishing = self._publish_all()
-            self._take_turn()
-
-    def _take_turn(self) -> None:
-        """Publish for at most a turn, then let others have the loop."""
-        assert self._loop is not None, "the writer starts after the loop is known"
-        assert self._publishing is not None, "a turn is taken while something is published"
-        end = self._clock.monotonic() + TURN_SECONDS
-        for _ in self._publishing:
-            if self._clock.monotonic() > end:
-                self._loop.call_soon(self._take_turn)
-                return
-        self._publishing = None
-
-    def _publish_all(self) -> Iterator[None]:
-        """Publish waiting batches and answer their senders; yields where it may pause."""
-        while self._batches:
-            batch = self._batches.popleft()
-            for commit in self._unpublished(batch.commits):
-                for delivery, listeners in self._hub.publish(commit):
-                    for listener in listeners:
-                        listener.deliver(delivery)
-                self._published = commit.revision
-                yield
-            for outcome in batch.outcomes:
-                _answer(outcome.ticket, outcome.result)
-            yield
-
-    def _unpublished(self, commits: tuple[Commit, ...]) -> Iterator[Commit]:
-        """Yield the journal from where this process is, up to and with these commits.
-
-        They are the journal's own entries, handed over in memory; what another process wrote
-        before them is read from disk.
-        """
-        if commits and commits[0].revision > self._published + 1:
-            with self._store.snapshot() as snapshot:
-                missed = list(snapshot.journal.after(self._published))
-                if missed[0].revision > self._published + 1:
-                    # Pruned before we read it: the whole tree stands for what is not known.
-                    whole = Patch(((ROOT, snapshot.tree.get(ROOT)),))
-                    missed = [replace(missed[-1], patch=whole)]
-            yield from missed
-        yield from (commit for commit in commits if commit.revision > self._published)
-
-    def _release(self, path: Path, listener: Listener) -> None:
-        for delivery in self._hub.release(path, listener):
-            listener.deliver(delivery)
+        self._loop.call_soon_threadsafe(self._follower.arrived, batch)
 
     def _check_readers(self) -> None:
         assert self._loop is not None, "the timer starts after the loop is known"
@@ -255,65 +238,24 @@ class Database:
             log.warning("freed %d reader slots of processes that died", freed)
         self._reader_check = self._loop.call_later(READER_CHECK_SECONDS, self._check_readers)
 
-    # Text
 
-    async def _json_of_slices(
-        self, path: Path, slices: Iterator[list[Row]], form: Form
-    ) -> list[bytes]:
-        assembly = JsonAssembly(encode_path(path.keys), form, self.limits.answer_bytes)
-        for rows in slices:
-            assembly.add(rows)
-            await asyncio.sleep(0)
-        return assembly.finish()
-
-    def _json_of(self, path: Path, value: Value, form: Form) -> bytes:
-        text = format_json(to_plain(value) if form is Form.PLAIN else value)
-        if len(text) > self.limits.answer_bytes:
-            raise TooBigToRead(
-                f"the value at {path} takes {len(text)} bytes, one answer holds at most "
-                f"{self.limits.answer_bytes}"
-            )
-        return text
+async def _paced(steps: Steps[Result]) -> Result:
+    """Run steps to their end, letting the event loop have its turn between them."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            result: Result = end.value
+            return result
+        await asyncio.sleep(0)
 
 
-class _Truncation:
-    """Read the upper levels of a subtree that stands above rows."""
-
-    def __init__(self, tree: StoredTree, limits: Limits) -> None:
-        self._tree = tree
-        self._limits = limits
-        self._count = 0
-        self._size = 0
-
-    async def read(self, path: Path, levels: int) -> Value:
-        return await self._object(self._tree.children(path), levels)
-
-    async def _object(self, members: "Iterator[tuple[str, Value | Inner]]", levels: int) -> Value:
-        result: dict[str, Value] = {}
-        for key, child in members:
-            result[key] = await self._child(child, levels - 1)
-            self._size += len(key)
-            if self._size > self._limits.answer_bytes:
-                raise TooBigToRead(f"the keys alone pass {self._limits.answer_bytes} bytes")
-            self._count += 1
-            if self._count % self._limits.slice_rows == 0:
-                await asyncio.sleep(0)
-        return result or None
-
-    async def _child(self, child: "Value | Inner", levels: int) -> Value:
-        if isinstance(child, Inner):
-            return await self._object(self._tree.children_of(child), levels) if levels else True
-        if not is_object(child):
-            return leaf_of(child)
-        return truncate(child, levels) if levels else True
-
-
-def _answer(ticket: object, result: Written | TreeError) -> None:
+def _answer(outcome: Outcome) -> None:
     """Resolve a sender's future, unless the sender has gone."""
-    assert isinstance(ticket, asyncio.Future)
-    if ticket.done():
+    assert isinstance(outcome.ticket, asyncio.Future)
+    if outcome.ticket.done():
         return
-    if isinstance(result, TreeError):
-        ticket.set_exception(result)
+    if isinstance(outcome.result, TreeError):
+        outcome.ticket.set_exception(outcome.result)
     else:
-        ticket.set_result(result)
+        outcome.ticket.set_result(outcome.result)

@@ -112,13 +112,17 @@ class Finding:
 
 
 class RulesError(TreeError):
-    """A rules file is refused; `findings` holds its mistakes in the file's order, at least one."""
+    """A rules file is refused; `findings` holds its mistakes in the file's order, at least one.
+
+    `is_unreadable` tells that the text is not even the JSON that rules are written in.
+    """
 
     text = "Invalid rules"
 
-    def __init__(self, findings: Sequence[Finding]) -> None:
+    def __init__(self, findings: Sequence[Finding], *, is_unreadable: bool = False) -> None:
         super().__init__(str(findings[0]))
         self.findings = tuple(findings)
+        self.is_unreadable = is_unreadable
 
 
 class UnsupportedRequest(TreeError):
@@ -239,6 +243,12 @@ class SettingsError(TreeError):
     """A setting is missing or wrong: the start is refused with the detail."""
 
     text = "Wrong settings"
+
+
+class WrongUse(TreeError):
+    """A command was called wrongly: it does nothing and ends with the detail."""
+
+    text = "Wrong use of a command"
 
 
 class ProtocolError(TreeError):

@@ -14,11 +14,14 @@ from typing import Any, Self
 import pytest
 import uvicorn
 
+from treedb.auth.authenticator import build_authenticator
+from treedb.auth.claims import Binding
 from treedb.clock import SystemClock
 from treedb.config import DEFAULT_LIMITS, Limits, Settings
 from treedb.server.app import build_app
 from treedb.server.namespaces import Databases
 from treedb.server.protocol import uvicorn_options
+from treedb.server.rules_file import RulesFile
 
 HOST = "127.0.0.1"
 TIMEOUT_SECONDS = 30.0
@@ -134,9 +137,19 @@ def live_server(
 ) -> Iterator[LiveServer]:
     """Serve from a data folder until the block ends; with --dev unless settings are given."""
     chosen = settings or Settings(data=folder / "data", dev=True)
-    databases = Databases(chosen, limits, SystemClock())
+    clock = SystemClock()
+    rules_file = None if chosen.rules is None else RulesFile.load(chosen.rules)
+    databases = Databases(chosen, limits, clock, rules_file)
+    authenticator = build_authenticator(
+        admin_token=chosen.admin_token,
+        auth_secret=chosen.auth_secret,
+        binding=Binding(chosen.auth_audience, chosen.auth_issuer),
+        is_dev=chosen.dev,
+        now_ms=clock.now_ms,
+    )
+    app = build_app(databases, chosen, limits, authenticator.authenticate)
     options = {**uvicorn_options(limits), "log_config": None}
-    server = uvicorn.Server(uvicorn.Config(build_app(databases, chosen, limits), **options))
+    server = uvicorn.Server(uvicorn.Config(app, **options))
     listener = socket.create_server((HOST, 0))
     thread = threading.Thread(target=server.run, args=([listener],), name="live-server")
     thread.start()

@@ -7,12 +7,17 @@ from pathlib import Path
 from treedb.clock import SystemClock
 from treedb.config import DEFAULT_LIMITS, Limits
 from treedb.database import Database
+from treedb.follower import Access
+from treedb.server.namespaces import OPEN_RULES
 
 
 @asynccontextmanager
-async def opened_database(folder: Path, limits: Limits = DEFAULT_LIMITS) -> AsyncIterator[Database]:
+async def opened_database(
+    folder: Path, limits: Limits = DEFAULT_LIMITS, rules: str = OPEN_RULES
+) -> AsyncIterator[Database]:
     """Open and start an empty database, and close it at the end."""
-    database = Database.open(folder / "default", "default", limits, SystemClock(), fsync=False)
+    directory, access = folder / "default", Access(rules)
+    database = Database.open(directory, "default", limits, SystemClock(), access, fsync=False)
     await database.start()
     try:
         yield database

@@ -9,6 +9,7 @@ from tests.wire.dialogue import client_frames
 from treedb.auth.dev_tokens import parse_dev_credential
 from treedb.auth.identity import Auth
 from treedb.database import Database
+from treedb.server.callers import Callers
 from treedb.server.session import Session
 
 
@@ -16,10 +17,15 @@ class SessionClient:
     """One client; `heard` are the server's data messages so far, without their envelope."""
 
     def __init__(
-        self, database: Database, authenticate: Callable[[str], Auth] = parse_dev_credential
+        self,
+        database: Database,
+        authenticate: Callable[[str], Auth] = parse_dev_credential,
+        *,
+        explains: bool = False,
     ) -> None:
         self.door = RecordingDoor()
-        self.session = Session(database, self.door, authenticate)
+        callers = Callers(authenticate, explains_to_all=explains)
+        self.session = Session(database, self.door, callers)
         self._number = 0
 
     @property

@@ -4,7 +4,7 @@ from starlette.datastructures import Headers
 from treedb.auth.dev_tokens import parse_dev_credential
 from treedb.auth.identity import ADMIN
 from treedb.errors import InvalidQuery, InvalidToken
-from treedb.server.credentials import caller_of
+from treedb.server.credentials import auth_of
 from treedb.server.parameters import Parameters
 
 # The header says that the algorithm is none, the claims that sub is alice.
@@ -20,7 +20,7 @@ def headers_of(bearers: Bearers) -> Headers:
 def test_nobody_without_a_credential() -> None:
     parameters = Parameters()
     headers = Headers({"cookie": "session=owner"})
-    assert caller_of(headers, parameters, parse_dev_credential) is None
+    assert auth_of(headers, parameters, parse_dev_credential) is None
 
 
 @pytest.mark.parametrize(
@@ -29,11 +29,11 @@ def test_nobody_without_a_credential() -> None:
 )
 def test_the_owner_is_admin(bearers: Bearers, credentials: Bearers) -> None:
     parameters = Parameters(credentials=credentials)
-    assert caller_of(headers_of(bearers), parameters, parse_dev_credential) is ADMIN
+    assert auth_of(headers_of(bearers), parameters, parse_dev_credential) is ADMIN
 
 
 def test_an_unsigned_token_is_who_it_says() -> None:
-    auth = caller_of(Headers(), Parameters(credentials=(ALICE,)), parse_dev_credential)
+    auth = auth_of(Headers(), Parameters(credentials=(ALICE,)), parse_dev_credential)
     assert auth is not None
     assert auth.uid == "alice"
     assert not auth.is_admin
@@ -55,7 +55,7 @@ def test_an_unsigned_token_is_who_it_says() -> None:
 def test_a_bad_credential_is_refused(bearers: Bearers, credentials: Bearers) -> None:
     parameters = Parameters(credentials=credentials)
     with pytest.raises(InvalidToken):
-        caller_of(headers_of(bearers), parameters, parse_dev_credential)
+        auth_of(headers_of(bearers), parameters, parse_dev_credential)
 
 
 @pytest.mark.parametrize(
@@ -69,4 +69,4 @@ def test_a_bad_credential_is_refused(bearers: Bearers, credentials: Bearers) -> 
 def test_two_credentials_are_refused(bearers: Bearers, credentials: Bearers) -> None:
     parameters = Parameters(credentials=credentials)
     with pytest.raises(InvalidQuery, match="several credentials"):
-        caller_of(headers_of(bearers), parameters, parse_dev_credential)
+        auth_of(headers_of(bearers), parameters, parse_dev_credential)

@@ -131,7 +131,12 @@ def test_chunks_hold_the_pieces_and_have_their_least_size(pieces: list[bytes], l
 ERRORS = [
     (InvalidPath(), 400, {"error": InvalidPath.text}),
     (InvalidPath("It is odd."), 400, {"error": InvalidPath.text, "detail": "It is odd."}),
-    (PermissionDenied("the rule at line 3"), 401, {"error": "Permission denied"}),
+    (PermissionDenied(), 401, {"error": "Permission denied"}),
+    (
+        PermissionDenied("the rule at line 3"),
+        401,
+        {"error": "Permission denied", "explanation": "the rule at line 3"},
+    ),
     (StoreError("/secret/place is broken"), 503, {"error": "The store cannot be used"}),
 ]
 

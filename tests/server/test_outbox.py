@@ -17,6 +17,10 @@ LIMITS = replace(DEFAULT_LIMITS, outbox_bytes=1000, stall_timeout_ms=1)
 TOO_SLOW = (1013, "too slow")
 
 
+def unheeded(place: Path) -> None:
+    """Take the news that a listen was cancelled."""
+
+
 def delivery(value: int) -> Delivery:
     return Delivery(PLACE, Overwrite(PLACE, value), value)
 
@@ -27,7 +31,7 @@ def values(door: RecordingDoor) -> list[object]:
 
 async def test_a_delivery_is_written_at_once() -> None:
     door = RecordingDoor()
-    Outbox(door, LIMITS).deliver(delivery(5))
+    Outbox(door, LIMITS, unheeded).deliver(delivery(5))
     assert door.messages == [{"t": "d", "d": {"a": "d", "b": {"p": "a", "d": 5}}}]
 
 
@@ -37,13 +41,13 @@ async def test_a_client_too_slow_for_its_deliveries_is_closed(
 ) -> None:
     door = RecordingDoor()
     door.congested, door.unsent = True, unsent
-    Outbox(door, LIMITS).deliver(delivery(5))
+    Outbox(door, LIMITS, unheeded).deliver(delivery(5))
     assert door.closed == closed
 
 
 async def test_a_large_answer_is_no_reason_to_close() -> None:
     door = RecordingDoor()
-    outbox = Outbox(door, LIMITS)
+    outbox = Outbox(door, LIMITS, unheeded)
     door.congested, door.unsent = True, 1_000_000
     outbox.write_answer(ready_frames(b"{}"))
     door.unsent = 1_001_000
@@ -56,7 +60,7 @@ async def test_a_large_answer_is_no_reason_to_close() -> None:
 
 async def test_the_usual_bound_holds_again_when_the_answer_is_read() -> None:
     door = RecordingDoor()
-    outbox = Outbox(door, LIMITS)
+    outbox = Outbox(door, LIMITS, unheeded)
     door.congested, door.unsent = True, 1_000_000
     outbox.write_answer(ready_frames(b"{}"))
     door.congested = False
@@ -68,7 +72,7 @@ async def test_the_usual_bound_holds_again_when_the_answer_is_read() -> None:
 
 async def test_deliveries_wait_while_a_large_answer_is_framed() -> None:
     door = RecordingDoor()
-    outbox = Outbox(door, LIMITS)
+    outbox = Outbox(door, LIMITS, unheeded)
 
     def build() -> bytes:
         return outgoing.overwrite(PLACE, b"0")
@@ -86,7 +90,7 @@ async def test_deliveries_wait_while_a_large_answer_is_framed() -> None:
 async def test_waiting_deliveries_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(outbox_module, "HELD_DELIVERIES", 2)
     door = RecordingDoor()
-    outbox = Outbox(door, LIMITS)
+    outbox = Outbox(door, LIMITS, unheeded)
     framing = asyncio.create_task(outbox.frame(INLINE_BYTES + 1, lambda: b"{}"))
     await asyncio.sleep(0)
     for number in range(3):
@@ -108,12 +112,12 @@ class ReadBitByBit(RecordingDoor):
 async def test_a_client_that_reads_slowly_is_waited_for() -> None:
     door = ReadBitByBit()
     door.congested, door.unsent = True, 10_000
-    await Outbox(door, LIMITS).drained()
+    await Outbox(door, LIMITS, unheeded).drained()
     assert (door.closed, door.unsent) == (None, 0)
 
 
 async def test_a_client_that_stops_reading_is_closed() -> None:
     door = RecordingDoor()
     door.congested, door.unsent = True, 100_000
-    await Outbox(door, LIMITS).drained()
+    await Outbox(door, LIMITS, unheeded).drained()
     assert door.closed == (1013, "not reading")

@@ -6,6 +6,8 @@ import pytest
 from tests.server.live_server import LiveServer, live_server
 from treedb import __version__
 from treedb.config import Settings
+from treedb.server.namespaces import OPEN_RULES
+from treedb.server.reserved import RULES
 
 OWNER = {"Authorization": "Bearer owner"}
 PLACES = ["/.settings/rules.json", "/.settings/x", "/.inspect/coverage", "/.inspect/x.json"]
@@ -42,11 +44,85 @@ def test_only_an_administrator_may_ask(server: LiveServer, method: str, target: 
     assert (answer.status, answer.json) == (401, {"error": "Permission denied"})
 
 
-@pytest.mark.parametrize("target", PLACES)
-def test_an_administrator_is_told_that_it_is_not_there(server: LiveServer, target: str) -> None:
+@pytest.mark.parametrize("target", ["/.settings/x", "/.inspect/x.json"])
+def test_an_administrator_is_told_what_there_is(server: LiveServer, target: str) -> None:
     answer = server.ask("GET", target, headers=OWNER)
     assert answer.status == 404
     assert answer.json["detail"].startswith(target)
+    assert RULES in answer.json["detail"]
+
+
+def test_a_new_namespace_shows_the_default_rules(server: LiveServer) -> None:
+    answer = server.ask("GET", f"{RULES}?ns=fresh", headers=OWNER)
+    assert (answer.status, answer.text) == (200, OPEN_RULES)
+
+
+TEXT = '\ufeff// whose rules\r\n{"rules": {\t".read": "auth != null", // all\n }}\n'
+
+
+def test_rules_are_kept_byte_for_byte_and_shown_strictly(server: LiveServer) -> None:
+    put = server.ask("PUT", f"{RULES}?ns=kept", TEXT, headers=OWNER)
+    assert (put.status, put.json) == (200, {"status": "ok"})
+    assert server.ask("GET", f"{RULES}?ns=kept", headers=OWNER).body == TEXT.encode()
+    strict = server.ask("GET", f"{RULES}?ns=kept&format=strict", headers=OWNER)
+    assert strict.json == {"rules": {".read": "auth != null"}}
+    assert server.ask("GET", "/a.json?ns=kept").status == 401
+
+
+@pytest.mark.parametrize(
+    "text, starts",
+    [
+        ('{"rules": {".read": "auth != nul"}}', "1:30: Unknown variable 'nul'"),
+        ('{"rules": {".reed": true}}', "1:"),
+        ("{}", "1:"),
+    ],
+)
+def test_wrong_rules_are_refused_with_their_places_and_the_last_good_stay(
+    server: LiveServer, text: str, starts: str
+) -> None:
+    server.ask("PUT", f"{RULES}?ns=wrong", OPEN_RULES, headers=OWNER)
+    answer = server.ask("PUT", f"{RULES}?ns=wrong", text, headers=OWNER)
+    assert answer.status == 400
+    assert answer.json["error"].startswith(starts)
+    assert answer.json["findings"][0]["line"] == 1
+    assert server.ask("GET", f"{RULES}?ns=wrong", headers=OWNER).text == OPEN_RULES
+
+
+def test_rules_that_are_no_json_are_a_parse_error(server: LiveServer) -> None:
+    answer = server.ask("PUT", RULES, "{{", headers=OWNER)
+    assert answer.status == 400
+    assert answer.json["error"].startswith("1:2: Parse error: Expected")
+
+
+def test_a_dry_run_checks_and_changes_nothing(server: LiveServer) -> None:
+    good = server.ask("PUT", f"{RULES}?ns=dry&dryRun=true", TEXT, headers=OWNER)
+    assert (good.status, good.json) == (200, {"status": "ok"})
+    assert server.ask("PUT", f"{RULES}?ns=dry&dryRun=true", "{}", headers=OWNER).status == 400
+    assert server.ask("GET", f"{RULES}?ns=dry", headers=OWNER).text == OPEN_RULES
+
+
+def test_coverage_counts_reads_and_writes(server: LiveServer) -> None:
+    rules = """{"rules": {".read": "auth != null", "$k": {".write": "newData.isString()"}}}"""
+    server.ask("PUT", f"{RULES}?ns=counted", rules, headers=OWNER)
+    server.ask("GET", "/a.json?ns=counted")
+    server.ask("PUT", "/a.json?ns=counted", "5")
+    server.ask("PUT", "/a.json?ns=counted", '"x"')
+    counted = server.ask("GET", "/.inspect/coverage.json?ns=counted", headers=OWNER).json
+    kinds = {rule["kind"]: (rule["true"], rule["false"]) for rule in counted["rules"]}
+    assert kinds == {"read": (0, 1), "write": (1, 1)}
+    page = server.ask("GET", "/.inspect/coverage?ns=counted", headers=OWNER)
+    assert page.status == 200
+    assert "newData.isString()" in page.text
+
+
+def test_rules_survive_a_restart(tmp_path: Path) -> None:
+    for _ in range(2):
+        with live_server(tmp_path) as server:
+            if server.ask("GET", "/a.json").status == 200:
+                server.ask("PUT", RULES, TEXT, headers=OWNER)
+    with live_server(tmp_path) as server:
+        assert server.ask("GET", RULES, headers=OWNER).body == TEXT.encode()
+        assert server.ask("GET", "/a.json").status == 401
 
 
 def test_outside_development_mode_there_is_no_owner(tmp_path: Path) -> None:

@@ -14,14 +14,13 @@ from treedb.auth.identity import ADMIN, Auth
 from treedb.config import DEFAULT_LIMITS
 from treedb.database import Database
 from treedb.paths.path import Path
+from treedb.rules.authority import SERVER
 from treedb.tree.hashing import node_hash
 from treedb.tree.values import value_at, with_value_at
 from treedb.writes.request import set_write
 
 OK = ("ok", "")
 NO_QUERIES = "This version of the server answers no queries"
-
-
 LIMITS = replace(DEFAULT_LIMITS, listens_per_connection=3, requests_in_flight=4)
 
 
@@ -96,7 +95,7 @@ async def test_a_bad_write_is_refused_and_changes_nothing(
     found, reason = await client.answer(await client.send(action, body))
     assert found == status
     assert isinstance(reason, str)
-    assert await database.get(Path(())) is None
+    assert await database.get(Path(()), SERVER) is None
 
 
 async def test_a_transaction_holds_only_on_the_value_it_saw(client: SessionClient) -> None:
@@ -266,13 +265,13 @@ async def test_a_user_signs_in_and_out(client: SessionClient) -> None:
     assert status == "ok"
     user = {"uid": "alice", "token": claims, "provider": "custom"}
     assert data == {"auth": user, "expires": None}
-    assert client.session._auth == Auth("alice", claims, False, None)
+    assert client.session._caller.auth == Auth("alice", claims, False, None)
     assert await client.ask("unauth") == OK
-    assert client.session._auth is None
+    assert client.session._caller.auth is None
 
 
 NOBODY: dict[str, Any] = {"auth": None, "expires": None}
-ALICE = {"auth": {"uid": "alice", "token": {"uid": "alice"}, "provider": None}, "expires": None}
+ALICE = {"auth": {"uid": "alice"}, "expires": None}
 
 
 @pytest.mark.parametrize(
@@ -280,15 +279,15 @@ ALICE = {"auth": {"uid": "alice", "token": {"uid": "alice"}, "provider": None}, 
     [
         ({}, NOBODY, ADMIN),
         ({"noauth": True}, NOBODY, None),
-        ({"authvar": {"uid": "alice"}}, ALICE, Auth("alice", {"uid": "alice"}, False, None)),
-        ({"authvar": {}}, NOBODY, Auth(None, {}, False, None)),
+        ({"authvar": {"uid": "alice"}}, ALICE, Auth("alice", {}, False, None, {"uid": "alice"})),
+        ({"authvar": {}}, {"auth": {}, "expires": None}, Auth(None, {}, False, None, {})),
     ],
 )
 async def test_an_admin_may_step_down(
     client: SessionClient, extra: Any, data: Any, auth: Auth | None
 ) -> None:
     assert await client.ask("gauth", cred="owner", **extra) == ("ok", data)
-    assert client.session._auth == auth
+    assert client.session._caller.auth == auth
 
 
 async def test_a_user_may_not_become_another(client: SessionClient) -> None:
@@ -303,7 +302,7 @@ async def test_a_bad_credential_takes_the_old_identity_along(
     await client.ask("gauth", cred="owner")
     answer = await client.ask("auth", **body)
     assert answer == ("invalid_token", "Could not parse auth token.")
-    assert client.session._auth is None
+    assert client.session._caller.auth is None
 
 
 # Large messages.
@@ -336,7 +335,7 @@ async def test_commits_while_a_large_value_is_sent_come_after_it(
     for push in client.pushes[1:]:
         keys = Path.parse(push["b"]["p"]).keys[1:]
         value = with_value_at(value, keys, push["b"]["d"])
-    assert value == await database.get(Path(("w",)))
+    assert value == await database.get(Path(("w",)), SERVER)
 
 
 # Ends.
@@ -369,7 +368,7 @@ async def test_after_the_end_nothing_is_taken(client: SessionClient, database: D
     await client.session.receive('{"t":"d","d":{"r":9,"a":"p","b":{"p":"/w","d":1}}}')
     await client.session.receive("nonsense")
     assert client.door.closed is None
-    assert await database.get(Path(("w",))) is None
+    assert await database.get(Path(("w",)), SERVER) is None
 
 
 async def test_our_own_fault_costs_one_request(

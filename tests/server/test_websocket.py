@@ -22,6 +22,7 @@ from treedb.config import DEFAULT_LIMITS
 from treedb.database import Database
 from treedb.errors import InvalidNamespace, NotFound
 from treedb.paths.path import Path
+from treedb.server.callers import Callers
 from treedb.server.protocol import uvicorn_options
 from treedb.server.session import Session
 from treedb.server.websocket import Realtime
@@ -46,12 +47,15 @@ class Clock(SystemClock):
         return (1 << count) - 1
 
 
+CALLERS = Callers(parse_dev_credential, explains_to_all=False)
+
+
 class World:
     """A server with one namespace, "default"."""
 
     def __init__(self, database: Database, clock: SystemClock) -> None:
         self.database = database
-        self.realtime = Realtime(self._open, LIMITS, clock, parse_dev_credential)
+        self.realtime = Realtime(self._open, LIMITS, clock, CALLERS)
         self.address = ""
 
     async def _open(self, namespace: str) -> Database:

@@ -21,6 +21,9 @@ class Recorder:
     def deliver(self, delivery: Delivery) -> None:
         self.deliveries.append(delivery)
 
+    def cancel(self, place: Path) -> None:
+        raise AssertionError("a hub cancels nobody")
+
     @property
     def changes(self) -> list[Change]:
         return [delivery.change for delivery in self.deliveries]

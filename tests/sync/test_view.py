@@ -1,6 +1,6 @@
 """A view tells who is to hear of a delivery now, and keeps it for those who are held."""
 
-from treedb.paths.path import ROOT
+from treedb.paths.path import ROOT, Path
 from treedb.sync.delivery import Delivery, Overwrite
 from treedb.sync.view import Member, View
 
@@ -8,6 +8,9 @@ from treedb.sync.view import Member, View
 class Silent:
     def deliver(self, delivery: Delivery) -> None:
         raise AssertionError("a view hands out, it does not deliver")
+
+    def cancel(self, place: Path) -> None:
+        raise AssertionError("a view cancels nobody")
 
 
 def delivery(revision: int) -> Delivery:

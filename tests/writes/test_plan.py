@@ -3,8 +3,10 @@
 import pytest
 
 from treedb.config import DEFAULT_LIMITS
-from treedb.errors import DataStale, NoSuchNode, NotFinite
+from treedb.errors import DataStale, NoSuchNode, NotFinite, PermissionDenied
 from treedb.paths.path import Path
+from treedb.rules.authority import SERVER, Authority, Caller
+from treedb.rules.loader import parse_rules
 from treedb.tree.hashing import node_hash
 from treedb.tree.reader import ValueReader
 from treedb.tree.values import Value
@@ -13,6 +15,10 @@ from treedb.writes.request import Write, set_write, update_write
 
 NOW = 1_700_000_000_000
 BEFORE = ValueReader({"a": {"n": 5, "s": "x"}, "b": True})
+
+
+OPEN = Authority.of(parse_rules('{"rules": {".write": true}}'), counting=False)
+LOCKED = Authority.of(parse_rules('{"rules": {}}'), counting=False)
 
 
 def path(text: str) -> Path:
@@ -42,28 +48,58 @@ def a_set(text: str, raw: object, expected_hash: str | None = None) -> Write:
     ],
 )
 def test_a_write_comes_to_a_patch(write: Write, changes: dict[str, Value]) -> None:
-    patch = plan(write, BEFORE, NOW)
+    patch = plan(write, BEFORE, OPEN, NOW)
     assert {place.format(): value for place, value in patch.changes} == changes
 
 
 def test_a_transaction_holds_while_the_hash_is_right() -> None:
     right = node_hash(BEFORE.get(path("/a")))
-    assert plan(a_set("/a", 1, right), BEFORE, NOW).changes == ((path("/a"), 1),)
-    assert plan(a_set("/new", 1, ""), BEFORE, NOW).changes == ((path("/new"), 1),)
+    assert plan(a_set("/a", 1, right), BEFORE, OPEN, NOW).changes == ((path("/a"), 1),)
+    assert plan(a_set("/new", 1, ""), BEFORE, OPEN, NOW).changes == ((path("/new"), 1),)
 
 
 @pytest.mark.parametrize(("place", "stale"), [("/a", ""), ("/a", "AAAA"), ("/new", "AAAA")])
 def test_a_transaction_with_another_hash_is_stale(place: str, stale: str) -> None:
     with pytest.raises(DataStale):
-        plan(a_set(place, 1, stale), BEFORE, NOW)
+        plan(a_set(place, 1, stale), BEFORE, OPEN, NOW)
 
 
 def test_nothing_cannot_have_a_priority() -> None:
     with pytest.raises(NoSuchNode, match="/nothing"):
-        plan(a_set("/nothing/.priority", 1), BEFORE, NOW)
+        plan(a_set("/nothing/.priority", 1), BEFORE, OPEN, NOW)
 
 
 def test_an_increment_past_the_largest_double_is_refused() -> None:
     reader = ValueReader({"n": 1.7e308})
     with pytest.raises(NotFinite):
-        plan(a_set("/n", {".sv": {"increment": 1.7e308}}), reader, NOW)
+        plan(a_set("/n", {".sv": {"increment": 1.7e308}}), reader, OPEN, NOW)
+
+
+def test_the_rules_are_asked_about_the_resolved_values() -> None:
+    rules = '{"rules": {"t": {".write": "newData.val() === now"}}}'
+    authority = Authority.of(parse_rules(rules), counting=False)
+    assert plan(a_set("/t", {".sv": "timestamp"}), BEFORE, authority, NOW).changes
+    with pytest.raises(PermissionDenied):
+        plan(a_set("/t", NOW + 1), BEFORE, authority, NOW)
+
+
+def test_a_stale_transaction_is_told_so_before_the_rules_are_asked() -> None:
+    with pytest.raises(DataStale):
+        plan(a_set("/a", 1, "AAAA"), BEFORE, LOCKED, NOW)
+
+
+def test_an_update_of_nothing_needs_no_permission() -> None:
+    assert plan(update_write(path("/a"), {}, DEFAULT_LIMITS), BEFORE, LOCKED, NOW).changes == ()
+
+
+def test_the_server_itself_is_not_bound_by_rules() -> None:
+    write = set_write(path("/a"), 1, DEFAULT_LIMITS, caller=SERVER)
+    assert plan(write, BEFORE, LOCKED, NOW).changes
+
+
+def test_a_denial_tells_why_only_to_who_may_know() -> None:
+    for wants_reason in (False, True):
+        caller = Caller(wants_reason=wants_reason)
+        with pytest.raises(PermissionDenied) as denied:
+            plan(set_write(path("/a"), 1, DEFAULT_LIMITS, caller=caller), BEFORE, LOCKED, NOW)
+        assert bool(denied.value.detail) is wants_reason

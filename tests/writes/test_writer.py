@@ -10,14 +10,29 @@ import pytest
 
 from treedb.clock import SystemClock
 from treedb.config import DEFAULT_LIMITS, Limits
-from treedb.errors import DataStale, InsufficientStorage, StoreError, TreeError, Unavailable
+from treedb.errors import (
+    DataStale,
+    InsufficientStorage,
+    PermissionDenied,
+    RulesError,
+    StoreError,
+    TreeError,
+    Unavailable,
+)
 from treedb.paths.path import ROOT, Path
+from treedb.rules.authority import Authority
+from treedb.rules.loader import parse_rules
+from treedb.store.kept_rules import KeptRules, Origin
 from treedb.store.store import Store, WriteTransaction, fault
+from treedb.tree.commit import Commit
 from treedb.tree.values import Value
-from treedb.writes.request import Write, set_write, update_write
+from treedb.writes.request import RulesChange, Write, set_write, update_write
+from treedb.writes.rules_in_force import RulesInForce
 from treedb.writes.writer import Batch, Writer, Written
 
 LIMITS = replace(DEFAULT_LIMITS, map_bytes=1 << 28)
+OPEN = Authority.of(parse_rules('{"rules": {".write": true}}'), counting=False)
+LOCKED_RULES = '{"rules": {"open": {".write": true}}}'
 
 
 class Desk:
@@ -26,7 +41,8 @@ class Desk:
     def __init__(self, directory: FilePath, limits: Limits, clock: SystemClock) -> None:
         self.store = Store.open(directory, limits, fsync=False)
         self.batches: queue.SimpleQueue[Batch] = queue.SimpleQueue()
-        self.writer = Writer(self.store, clock, self.batches.put)
+        rules = RulesInForce(OPEN, counting=False)
+        self.writer = Writer(self.store, clock, rules, self.batches.put)
 
     def results(self, count: int) -> dict[object, Written | TreeError]:
         """Wait for this many outcomes."""
@@ -176,10 +192,10 @@ def test_an_unexpected_failure_is_logged_and_only_its_write_fails(
 ) -> None:
     apply = WriteTransaction.apply
 
-    def fail(transaction: WriteTransaction, commit: object) -> None:
-        if commit.patch.changes[0][1] == "bad":  # type: ignore[attr-defined]
+    def fail(transaction: WriteTransaction, commit: Commit, rules: KeptRules | None) -> None:
+        if commit.patch.changes[0][1] == "bad":
             raise ZeroDivisionError
-        apply(transaction, commit)  # type: ignore[arg-type]
+        apply(transaction, commit, rules)
 
     monkeypatch.setattr(WriteTransaction, "apply", fail)
     for ticket in ("a", "bad", "b"):
@@ -189,3 +205,38 @@ def test_an_unexpected_failure_is_logged_and_only_its_write_fails(
     assert isinstance(results["bad"], Unavailable)
     assert desk.tree() == {"a": "a", "b": "b"}
     assert "ZeroDivisionError" in caplog.text
+
+
+def test_rules_bind_from_the_write_after_them_on(desk: Desk) -> None:
+    desk.writer.submit(a_set("/before", 1), "before")
+    desk.writer.submit(RulesChange(LOCKED_RULES, Origin.ADMIN), "rules")
+    desk.writer.submit(a_set("/after", 1), "after")
+    desk.writer.submit(a_set("/open", 1), "open")
+    desk.writer.start()
+    results = desk.results(4)
+    assert (results["before"], results["rules"]) == (Written(1, (1,)), Written(2, ()))
+    assert isinstance(results["after"], PermissionDenied)
+    assert results["open"] == Written(3, (1,))
+    with desk.store.snapshot() as snapshot:
+        assert snapshot.rules() == KeptRules(2, LOCKED_RULES, Origin.ADMIN)
+        assert [commit.rules for commit in snapshot.journal.after(0)] == [None, LOCKED_RULES, None]
+
+
+def test_wrong_rules_are_refused_and_the_last_good_ones_stay(desk: Desk) -> None:
+    desk.writer.submit(RulesChange('{"rules": {".read": 5}}', Origin.ADMIN), "wrong")
+    desk.writer.submit(a_set("/a", 1), "a")
+    desk.writer.start()
+    results = desk.results(2)
+    assert isinstance(results["wrong"], RulesError)
+    assert results["a"] == Written(1, (1,))
+
+
+def test_rules_of_a_commit_that_failed_are_forgotten(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failing(disk_error(28), 1, monkeypatch)
+    desk.writer.submit(RulesChange(LOCKED_RULES, Origin.ADMIN), "rules")
+    desk.writer.start()
+    assert isinstance(desk.results(1)["rules"], InsufficientStorage)
+    desk.writer.submit(a_set("/a", 1), "a")
+    assert desk.results(1)["a"] == Written(1, (1,))

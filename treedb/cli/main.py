@@ -12,9 +12,10 @@ from typing import Annotated, Any, Final
 import typer
 
 from treedb import __version__
+from treedb.cli.rules import rules
 from treedb.cli.settings import default_of, load_settings, option_of, variable_of
 from treedb.config import Settings
-from treedb.errors import SettingsError, TreeError
+from treedb.errors import SettingsError, TreeError, WrongUse
 
 WRONG_USE: Final = 2  # as other commands end when they are called wrongly
 FAILED: Final = 1
@@ -25,13 +26,14 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="treedb: a self-hosted, durable, realtime JSON tree database.",
 )
+app.add_typer(rules, name="rules")
 
 
 def main() -> None:
     """Run the command line; errors of ours end it with one sentence."""
     try:
         app()
-    except SettingsError as error:
+    except (SettingsError, WrongUse) as error:
         _fail(error, WRONG_USE)
     except TreeError as error:
         _fail(error, FAILED)
@@ -82,6 +84,10 @@ def serve(
     port: Annotated[int | None, _option("port")] = None,
     data: Annotated[Path | None, _option("data")] = None,
     dev: Annotated[bool | None, _option("dev")] = None,
+    rules: Annotated[Path | None, _option("rules")] = None,
+    recheck_listens: Annotated[bool | None, _option("recheck_listens")] = None,
+    auth_audience: Annotated[str | None, _option("auth_audience")] = None,
+    auth_issuer: Annotated[str | None, _option("auth_issuer")] = None,
     static: Annotated[Path | None, _option("static")] = None,
     unsafe_no_fsync: Annotated[bool | None, _option("unsafe_no_fsync")] = None,
 ) -> None:
@@ -97,6 +103,10 @@ def serve(
         "port": port,
         "data": data,
         "dev": dev,
+        "rules": rules,
+        "recheck_listens": recheck_listens,
+        "auth_audience": auth_audience,
+        "auth_issuer": auth_issuer,
         "static": static,
         "unsafe_no_fsync": unsafe_no_fsync,
     }

@@ -12,12 +12,16 @@ from typing import Final
 import uvicorn
 
 from treedb import __version__
+from treedb.auth.authenticator import build_authenticator
+from treedb.auth.claims import Binding
 from treedb.clock import SystemClock
 from treedb.config import DEFAULT_LIMITS, Settings
 from treedb.errors import SettingsError, Unavailable
+from treedb.server.admin_token_file import keep_admin_token
 from treedb.server.app import build_app
 from treedb.server.namespaces import Databases, prepare_data_folder
 from treedb.server.protocol import uvicorn_options
+from treedb.server.rules_file import RulesFile
 
 LOG_FORMAT: Final = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 NO_FSYNC_WARNING: Final = (
@@ -33,13 +37,22 @@ def run(settings: Settings) -> None:
     cannot be taken.
     """
     check_settings(settings)
+    rules_file = None if settings.rules is None else RulesFile.load(settings.rules)
     prepare_data_folder(settings.data)
     listener = listen_at(settings.host, settings.port)
     logging.basicConfig(format=LOG_FORMAT, level=logging.WARNING)
     if settings.unsafe_no_fsync:
         print(NO_FSYNC_WARNING, file=sys.stderr, flush=True)
-    databases = Databases(settings, DEFAULT_LIMITS, SystemClock())
-    app = build_app(databases, settings, DEFAULT_LIMITS)
+    clock = SystemClock()
+    authenticator = build_authenticator(
+        admin_token=settings.admin_token or keep_admin_token(settings.data, clock.random_bits),
+        auth_secret=settings.auth_secret,
+        binding=Binding(settings.auth_audience, settings.auth_issuer),
+        is_dev=settings.dev,
+        now_ms=clock.now_ms,
+    )
+    databases = Databases(settings, DEFAULT_LIMITS, clock, rules_file)
+    app = build_app(databases, settings, DEFAULT_LIMITS, authenticator.authenticate)
     config = uvicorn.Config(app, **uvicorn_options(DEFAULT_LIMITS))
     url = url_of(settings.host, listener.getsockname()[1])
     _Server(config, lambda: print(greeting(settings, url), flush=True)).run([listener])
@@ -47,15 +60,10 @@ def run(settings: Settings) -> None:
 
 def check_settings(settings: Settings) -> None:
     """Raise SettingsError when serving with these settings would be unsafe or cannot work."""
-    if not settings.dev:
+    if settings.dev and not is_loopback(settings.host):
         raise SettingsError(
-            "this version has no access rules yet, so the server would be open to everyone; it "
-            "starts only with --dev, on a loopback address."
-        )
-    if not is_loopback(settings.host):
-        raise SettingsError(
-            f"--dev serves without access rules, and {settings.host} is not a loopback address: "
-            "others could reach the server. Use --host 127.0.0.1."
+            f"--dev honours credentials that anybody can write, and {settings.host} is not a "
+            "loopback address: others could reach the server. Use --host 127.0.0.1."
         )
     if settings.static is not None and not settings.static.is_dir():
         raise SettingsError(f"static: {settings.static} is not a folder.")

@@ -71,10 +71,16 @@ def settings_reference() -> str:
     for setting in fields(Settings):
         name, default = setting.name, default_of(setting)
         lines.append(
-            f"| `{name}` | `{option_of(name)}` | `{variable_of(name)}` | {_kind(setting).allowed} "
+            f"| `{name}` | {_shown_option(setting)} | `{variable_of(name)}` "
+            f"| {_kind(setting).allowed} "
             f"| {f'`{default}`' if default else 'none'} | {setting.metadata['about']} |"
         )
     return "\n".join(lines) + "\n"
+
+
+def _shown_option(setting: "Field[Any]") -> str:
+    # What is on a command line, every process of the machine can read.
+    return "none" if setting.metadata["takes"] == "secret" else f"`{option_of(setting.name)}`"
 
 
 # The file
@@ -135,12 +141,19 @@ def _folder(found: object) -> Path | None:
     return Path(found) if isinstance(found, str) and found else None
 
 
+def _text(found: object) -> str | None:
+    return found if isinstance(found, str) and found else None
+
+
 _SWITCH_WORDS: Final = {"true": True, "1": True, "false": False, "0": False}
 _KINDS: Final = {
     "address": _Kind("an address or a host's name", _address),
     "port": _Kind(f"a whole number from 0 to {MAX_PORT}", _port),
     "switch": _Kind("true or false", _switch),
     "folder": _Kind("a folder's path", _folder),
+    "file": _Kind("a file's path", _folder),
+    "text": _Kind("text that is not empty", _text),
+    "secret": _Kind("text, from the environment or treedb.toml only", _text),
 }
 
 
@@ -152,6 +165,8 @@ def _value_of(setting: "Field[Any]", source: str, found: object) -> object:
     kind = _kind(setting)
     value = kind.read(found)
     if value is None:
+        if setting.metadata["takes"] == "secret":
+            raise SettingsError(f"{source} is no {kind.allowed}.")
         shown = str(found) if isinstance(found, Path) else found
         raise SettingsError(f"{source} is {shown!r}; allowed: {kind.allowed}.")
     return value

@@ -6,10 +6,23 @@ from treedb.auth.identity import Auth
 from treedb.errors import PermissionDenied, StoreError, TreeError
 from treedb.tree.json_text import format_json
 from treedb.wire import outgoing
+from treedb.wire.ready_frame import ready_frames
 
 INTERNAL = "Internal server error"  # what went wrong inside stands in our log, not in an answer
 
 log = logging.getLogger("treedb.session")
+
+
+def refusal_frames(number: int, error: BaseException) -> bytes:
+    """Build the ready frames that answer a request that failed.
+
+    Before a denial with a reason, which only those get who may know it, goes the push that makes
+    the SDKs print it.
+    """
+    answer = ready_frames(refusal(number, error))
+    if isinstance(error, PermissionDenied) and error.detail:
+        return ready_frames(outgoing.security_debug(error.detail)) + answer
+    return answer
 
 
 def refusal(number: int, error: BaseException) -> bytes:
@@ -38,7 +51,7 @@ def signed_in(number: int, auth: Auth | None) -> bytes:
     """Build the answer to a sign-in: who the client is now, and until when (in seconds)."""
     content: dict[str, object] = {"auth": None, "expires": None}
     if auth is not None:
-        content["auth"] = _public(auth)
+        content["auth"] = None if auth.is_admin else auth.seen_by_rules
         if auth.expires_at_ms is not None:
             content["expires"] = auth.expires_at_ms // 1000
     return outgoing.answer(number, "ok", format_json(content))
@@ -46,9 +59,3 @@ def signed_in(number: int, auth: Auth | None) -> bytes:
 
 def _is_terse(error: TreeError) -> bool:
     return isinstance(error, PermissionDenied | StoreError)
-
-
-def _public(auth: Auth) -> dict[str, object] | None:
-    if auth.uid is None:
-        return None  # an admin is no user
-    return {"uid": auth.uid, "token": auth.token, "provider": auth.provider}

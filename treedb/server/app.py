@@ -1,5 +1,6 @@
 """The application: which URL leads where, and what becomes of errors."""
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path as FilePath
@@ -12,10 +13,9 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Match, NoMatchFound, Route, WebSocketRoute
 from starlette.types import Receive, Scope, Send
 
-from treedb.auth.dev_tokens import parse_dev_credential
-from treedb.auth.nobody import refuse_credential
 from treedb.config import Limits, Settings
 from treedb.errors import TreeError
+from treedb.server.callers import Authenticate, Callers
 from treedb.server.files import Files, client_folder
 from treedb.server.http_answers import (
     on_disconnect,
@@ -35,12 +35,14 @@ ANY_ORIGIN = {"Access-Control-Allow-Origin": "*"}  # pages of any origin may imp
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 
-def build_app(databases: Databases, settings: Settings, limits: Limits) -> Starlette:
+def build_app(
+    databases: Databases, settings: Settings, limits: Limits, authenticate: Authenticate
+) -> Starlette:
     """Compose the application; it closes the databases when the server stops."""
-    authenticate = parse_dev_credential if settings.dev else refuse_credential
-    realtime = Realtime(databases.get, limits, databases.clock, authenticate)
-    rest = Rest(databases, authenticate)
-    reserved = Reserved(settings, authenticate)
+    callers = Callers(authenticate, explains_to_all=settings.dev)
+    realtime = Realtime(databases.get, limits, databases.clock, callers)
+    rest = Rest(databases, callers)
+    reserved = Reserved(databases, settings, limits, callers)
     routes = [
         Route("/.health", reserved.health),
         WebSocketRoute("/.ws", realtime.serve),
@@ -53,9 +55,12 @@ def build_app(databases: Databases, settings: Settings, limits: Limits) -> Starl
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        following = asyncio.create_task(databases.follow_rules_file())
         try:
             yield
         finally:
+            following.cancel()
+            await asyncio.wait((following,))
             await databases.close()
 
     handlers = {

@@ -16,7 +16,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from treedb.errors import BodyTooLarge, MissingJsonEnding, PermissionDenied, StoreError, TreeError
+from treedb.errors import (
+    BodyTooLarge,
+    MissingJsonEnding,
+    PermissionDenied,
+    RulesError,
+    StoreError,
+    TreeError,
+)
 from treedb.tree.json_text import format_json
 
 METHODS: Final = "GET, HEAD, PUT, POST, PATCH, DELETE, OPTIONS"
@@ -71,10 +78,7 @@ def preflight_answer(request: Request) -> Response:
 
 def error_answer(request: Request, error: TreeError) -> Response:
     """Answer with an error: its text, and the sentence about the case when there is one."""
-    content = {"error": error.text}
-    # Of a denial nothing is said but the words SDKs look for, of our own troubles nothing at all.
-    if error.detail and not isinstance(error, PermissionDenied | StoreError):
-        content["detail"] = error.detail
+    content = _content_of(error)
     headers = {}
     if error.http_status == 405:
         headers["Allow"] = METHODS
@@ -85,6 +89,27 @@ def error_answer(request: Request, error: TreeError) -> Response:
             format_json(content), error.http_status, {**_headers(request), "Content-Type": JSON}
         )
     return json_answer(request, format_json(content), error.http_status, headers)
+
+
+def _content_of(error: TreeError) -> dict[str, object]:
+    """Return what an error says: of our own troubles nothing but their fixed text.
+
+    A denial has a detail only for those who asked for it and may know (`Caller.wants_reason`).
+    """
+    if isinstance(error, RulesError):
+        findings = [
+            {"line": each.line, "column": each.column, "message": each.message}
+            for each in error.findings
+        ]
+        first = error.findings[0]
+        # What Firebase's tools look for in the answer to a text that is no JSON.
+        parse_error = "Parse error: " if error.is_unreadable else ""
+        text = f"{first.line}:{first.column}: {parse_error}{first.message}"
+        return {"error": text, "findings": findings}
+    content: dict[str, object] = {"error": error.text}
+    if error.detail and not isinstance(error, StoreError):
+        content["explanation" if isinstance(error, PermissionDenied) else "detail"] = error.detail
+    return content
 
 
 # What the application does with exceptions.

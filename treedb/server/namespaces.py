@@ -13,10 +13,15 @@ from treedb.clock import SystemClock
 from treedb.config import Limits, Settings
 from treedb.database import Database
 from treedb.errors import InvalidNamespace, NotFound, SettingsError, Unavailable
+from treedb.follower import Access
 from treedb.paths.keys import shown
+from treedb.server.rules_file import RulesFile
 from treedb.store.environment import sync_directory
 
 DEFAULT: Final = "default"
+RULES_FILE_SECONDS: Final = 1.0  # how soon an edit of the rules file is noticed
+OPEN_RULES: Final = '{"rules": {".read": true, ".write": true}}'
+LOCKED_RULES: Final = '{"rules": {".read": false, ".write": false}}'
 
 _is_name: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,62}").fullmatch
 
@@ -24,19 +29,31 @@ _is_name: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,62}").fullmatch
 class Databases:
     """Open databases by namespace, and close them all."""
 
-    def __init__(self, settings: Settings, limits: Limits, clock: SystemClock) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        limits: Limits,
+        clock: SystemClock,
+        rules_file: RulesFile | None = None,
+    ) -> None:
         self.clock = clock
         self._settings = settings
+        self._rules_file = rules_file
+        self._access = Access(
+            OPEN_RULES if settings.dev and rules_file is None else LOCKED_RULES,
+            counts_coverage=settings.dev,
+            rechecks_data=settings.recheck_listens,
+        )
         self._limits = limits
         self._databases: dict[str, Database] = {}
         self._opening = asyncio.Lock()
         self._is_closed = False
 
-    async def get(self, namespace: str) -> Database:
+    async def get(self, namespace: str, *, create: bool = False) -> Database:
         """Return a namespace's database, "" for the default one.
 
         Raises InvalidNamespace for a name that none can have, NotFound for one that does not
-        exist; in development mode it is created.
+        exist. With `create`, which is for administrators, and in development mode it is made.
         """
         name = namespace or DEFAULT
         if name in self._databases:
@@ -46,8 +63,16 @@ class Databases:
             if self._is_closed:
                 raise Unavailable("The server is shutting down, try again later.")
             if name not in self._databases:
-                self._databases[name] = await self._open(name)
+                self._databases[name] = await self._open(name, create=create)
             return self._databases[name]
+
+    async def follow_rules_file(self) -> None:
+        """Apply every good edit of the rules file to the namespaces that follow it, for ever."""
+        while self._rules_file is not None:
+            await asyncio.sleep(RULES_FILE_SECONDS)
+            if self._rules_file.reload():
+                for database in list(self._databases.values()):
+                    await self._rules_file.apply_to(database)
 
     async def close(self) -> None:
         """Close every database; no more are opened."""
@@ -57,12 +82,13 @@ class Databases:
             for database in databases.values():
                 await database.close()
 
-    async def _open(self, name: str) -> Database:
+    async def _open(self, name: str, *, create: bool) -> Database:
         most = self._limits.namespaces
         if len(self._databases) >= most:
             raise Unavailable(f"{most} namespaces are open, at most {most} are allowed at once.")
         directory = self._settings.data / name
-        if not self._settings.dev and not directory.exists():
+        may_create = create or self._settings.dev or name == DEFAULT
+        if not may_create and not directory.exists():
             raise NotFound(f"There is no namespace {name}.")
         database = await asyncio.to_thread(
             Database.open,
@@ -70,9 +96,12 @@ class Databases:
             name,
             self._limits,
             self.clock,
+            self._access,
             fsync=not self._settings.unsafe_no_fsync,
         )
         await database.start()
+        if self._rules_file is not None:
+            await self._rules_file.apply_to(database)
         return database
 
 

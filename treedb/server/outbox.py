@@ -11,9 +11,11 @@ from collections.abc import Callable
 from typing import Final
 
 from treedb.config import Limits
+from treedb.paths.path import Path
 from treedb.server.door import Door
 from treedb.server.pushes import encode_delivery
 from treedb.sync.delivery import Delivery
+from treedb.wire import outgoing
 from treedb.wire.ready_frame import ready_frames
 
 TRY_AGAIN_LATER: Final = 1013  # registered with IANA as "try again later"
@@ -24,13 +26,14 @@ HELD_DELIVERIES: Final = 10_000  # commits within the framing of one answer; far
 class Outbox:
     """The way to one client. It is the Listener of everything the client listens to."""
 
-    __slots__ = ("_ceiling", "_door", "_held", "_limits")
+    __slots__ = ("_cancelled", "_ceiling", "_door", "_held", "_limits")
 
-    def __init__(self, door: Door, limits: Limits) -> None:
+    def __init__(self, door: Door, limits: Limits, cancelled: Callable[[Path], None]) -> None:
         self._door = door
         self._limits = limits
+        self._cancelled = cancelled
         self._ceiling = limits.outbox_bytes
-        self._held: list[Delivery] | None = None
+        self._held: list[Delivery | Path] | None = None
 
     def deliver(self, delivery: Delivery) -> None:
         """Write a delivery, framed once for all who get it; close a client that is too slow."""
@@ -40,6 +43,14 @@ class Outbox:
         self._door.write(delivery.encoded(encode_delivery))
         if self._door.congested and self._door.buffered() > self._ceiling:
             self.close(TRY_AGAIN_LATER, "too slow")
+
+    def cancel(self, place: Path) -> None:
+        """Tell the client that it may no longer listen to a place."""
+        self._cancelled(place)
+        if self._held is not None:
+            self._hold(place)
+            return
+        self._door.write(ready_frames(outgoing.cancel(place)))
 
     def write(self, ready: bytes) -> None:
         """Write the ready frames of something short."""
@@ -52,8 +63,11 @@ class Outbox:
         if self._door.congested:
             self._ceiling = self._door.buffered() + self._limits.outbox_bytes
         held, self._held = self._held, None
-        for delivery in held or ():
-            self.deliver(delivery)
+        for each in held or ():
+            if isinstance(each, Path):
+                self._door.write(ready_frames(outgoing.cancel(each)))
+            else:
+                self.deliver(each)
 
     async def frame(self, size_bytes: int, build: Callable[[], bytes]) -> bytes:
         """Build and frame a message; a large one on a thread, deliveries waiting meanwhile.
@@ -82,8 +96,8 @@ class Outbox:
         """Close the connection after what is written."""
         self._door.close(code, reason)
 
-    def _hold(self, delivery: Delivery) -> None:
+    def _hold(self, each: Delivery | Path) -> None:
         assert self._held is not None
-        self._held.append(delivery)
+        self._held.append(each)
         if len(self._held) > HELD_DELIVERIES:
             self.close(TRY_AGAIN_LATER, "too slow")

@@ -12,9 +12,11 @@ from typing import Final, TypeVar
 from urllib.parse import unquote_to_bytes
 
 from treedb.config import DEFAULT_LIMITS
-from treedb.errors import InvalidQuery, UnsupportedRequest
+from treedb.errors import InvalidJson, InvalidQuery, NoData, UnsupportedRequest
 from treedb.paths.keys import shown
 from treedb.tree.forms import Form
+from treedb.tree.json_text import parse_json
+from treedb.wire.fields import Override
 
 MOST_PARAMETERS: Final = 100  # more than all that exist
 
@@ -30,8 +32,6 @@ _UNSUPPORTED: Final = {
     "equalTo": _QUERY,
     "callback": "JSONP is not offered; every answer may be read across origins (CORS)",
     "timeout": "reads have no time limit of the caller's choice",
-    "auth_variable_override": "this version cannot act as somebody else",
-    "dryRun": "this version cannot try a write without making it",
 }
 
 _WRITE_SIZES: Final = ("tiny", "small", "medium", "large", "unlimited")
@@ -44,8 +44,10 @@ class Parameters:
     """One request's parameters, read and checked.
 
     `namespace` is as given, "" when it is not. `levels` is how many levels of objects are
-    answered before `true` stands for the rest; None answers all. `credentials` are the values of
-    `auth` and `access_token`.
+    answered before `true` stands for the rest; None answers all. `is_strict` and `is_dry_run` are
+    for rules alone. `credentials` are the values of
+    `auth` and `access_token`, `override` is whom an admin wants to act as. `explains` asks to be
+    told why something is denied.
     """
 
     namespace: str = ""
@@ -53,8 +55,12 @@ class Parameters:
     is_silent: bool = False
     levels: int | None = None
     form: Form = Form.PLAIN
+    is_strict: bool = False
+    is_dry_run: bool = False
     credentials: tuple[str, ...] = ()
     method_override: str | None = None
+    override: Override | None = None
+    explains: bool = False
 
 
 _NONE: Final = Parameters()
@@ -67,15 +73,19 @@ def parse_parameters(query: bytes) -> Parameters:
     given = _decode(query)
     _refuse_unsupported(given)
     printing = _read(given, "print", _one_of("pretty", "silent"))
-    form = _read(given, "format", _one_of("export"))
+    form = _read(given, "format", _one_of("export", "strict"))
     return Parameters(
         namespace=given.get("ns", ""),
         is_pretty=printing == "pretty",
         is_silent=printing == "silent",
         levels=_levels(given),
-        form=Form.PLAIN if form is None else Form.EXPORT,
+        form=Form.EXPORT if form == "export" else Form.PLAIN,
+        is_strict=form == "strict",
+        is_dry_run=_read(given, "dryRun", _one_of("true", "false")) == "true",
         credentials=tuple(given[name] for name in ("auth", "access_token") if name in given),
         method_override=given.get("x-http-method-override"),
+        override=_read(given, "auth_variable_override", _override),
+        explains=_read(given, "explain", _one_of("1")) is not None,
     )
 
 
@@ -113,6 +123,20 @@ def _one_of(*allowed: str) -> Callable[[str, str], str]:
     return read
 
 
+def _override(name: str, text: str) -> Override:
+    variable = _json(text)
+    if variable is not None and not isinstance(variable, dict):
+        raise InvalidQuery(f"{name} is {shown(text)}; allowed: a JSON object, or null.")
+    return Override(variable)
+
+
+def _json(text: str) -> object:
+    try:
+        return parse_json(text.encode())
+    except (InvalidJson, NoData):
+        return text
+
+
 def _level(name: str, text: str) -> int:
     most = DEFAULT_LIMITS.depth
     if not re.fullmatch("[1-9][0-9]?", text) or int(text) > most:
@@ -126,7 +150,7 @@ def _read(given: Mapping[str, str], name: str, reader: Callable[[str, str], Read
 
 _KNOWN: Final = frozenset(_UNSUPPORTED) | {
     "ns", "print", "shallow", "depth", "format", "auth", "access_token", "writeSizeLimit",
-    "x-http-method-override",
+    "x-http-method-override", "auth_variable_override", "explain", "dryRun",
 }  # fmt: skip
 
 

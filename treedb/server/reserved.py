@@ -1,25 +1,60 @@
 """Paths that begin with a dot: they can never be data."""
 
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Final
+
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import HTMLResponse, Response
 
 from treedb import __version__
-from treedb.config import Settings
-from treedb.errors import NotFound, PermissionDenied
-from treedb.server.credentials import Authenticate, caller_of
+from treedb.config import Limits, Settings
+from treedb.database import Database
+from treedb.errors import (
+    InvalidJson,
+    MethodNotAllowed,
+    NotFound,
+    PermissionDenied,
+)
+from treedb.rules.loader import parse_rules
+from treedb.server.bodies import read_body
+from treedb.server.callers import Callers
+from treedb.server.coverage_page import coverage_page
+from treedb.server.credentials import auth_of
 from treedb.server.http_answers import json_answer
-from treedb.server.parameters import parse_parameters
+from treedb.server.namespaces import Databases
+from treedb.server.parameters import Parameters, parse_parameters
+from treedb.store.kept_rules import Origin
 from treedb.tree.json_text import format_json
 
 ADMINISTRATIVE = (b"/.settings/", b"/.inspect/")
+RULES: Final = "/.settings/rules.json"
+COVERAGE: Final = "/.inspect/coverage"
+COVERAGE_JSON: Final = "/.inspect/coverage.json"
+PAGE_POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"
+PUT_ANSWER: Final = {"status": "ok"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """One request of an administrator."""
+
+    request: Request
+    parameters: Parameters
+    database: Database
+    limits: Limits
 
 
 class Reserved:
     """What the server tells about itself, and what only an administrator may ask."""
 
-    def __init__(self, settings: Settings, authenticate: Authenticate) -> None:
+    def __init__(
+        self, databases: Databases, settings: Settings, limits: Limits, callers: Callers
+    ) -> None:
+        self._databases = databases
         self._settings = settings
-        self._authenticate = authenticate
+        self._limits = limits
+        self._callers = callers
 
     async def health(self, request: Request) -> Response:
         """Answer that the server serves, and how durably."""
@@ -31,10 +66,61 @@ class Reserved:
         return json_answer(request, format_json(content))
 
     async def administrative(self, request: Request) -> Response:
-        """Deny everyone but an administrator, who is told that nothing is there yet."""
+        """Answer an administrator; deny everyone else. Source: Firebase's emulator and tools."""
         parameters = parse_parameters(request.scope["query_string"])
-        auth = caller_of(request.headers, parameters, self._authenticate)
+        auth = auth_of(request.headers, parameters, self._callers.authenticate)
         if auth is None or not auth.is_admin:
             raise PermissionDenied
         path = request.scope["raw_path"].decode("ascii")
-        raise NotFound(f"{path} is not there in this version of treedb.")
+        methods = _ENDPOINTS.get(path)
+        if methods is None:
+            raise NotFound(f"{path} is not there; there is {', '.join(_ENDPOINTS)}.")
+        answer = methods.get(request.method)
+        if answer is None:
+            raise MethodNotAllowed
+        database = await self._databases.get(parameters.namespace, create=True)
+        return await answer(_Call(request, parameters, database, self._limits))
+
+
+async def _get_rules(call: _Call) -> Response:
+    """Answer the rules as they were written; `format=strict` without comments."""
+    ruleset = call.database.ruleset
+    text = ruleset.strict_json() if call.parameters.is_strict else ruleset.text.encode()
+    return json_answer(call.request, text)
+
+
+async def _put_rules(call: _Call) -> Response:
+    """Put rules in force, or with `dryRun=true` only check them."""
+    body = await read_body(call.request, call.limits.rules_bytes)
+    try:
+        text = body.decode()
+    except UnicodeDecodeError as error:
+        raise InvalidJson(f"the rules are not UTF-8: {error}") from None
+    if call.parameters.is_dry_run:
+        parse_rules(text)
+    else:
+        await call.database.put_rules(text, Origin.ADMIN)
+    return json_answer(call.request, format_json(PUT_ANSWER))
+
+
+async def _coverage_json(call: _Call) -> Response:
+    return json_answer(call.request, format_json(_report_of(call)))
+
+
+async def _coverage_page(call: _Call) -> Response:
+    page = coverage_page(call.database.namespace, call.database.ruleset, _report_of(call))
+    return HTMLResponse(page, headers={"Content-Security-Policy": PAGE_POLICY})
+
+
+def _report_of(call: _Call) -> dict[str, object]:
+    report = call.database.coverage()
+    if report is None:
+        raise NotFound("rules are counted only by a server started with --dev.")
+    return report
+
+
+_ENDPOINTS: Final[dict[str, dict[str, Callable[[_Call], Awaitable[Response]]]]] = {
+    RULES: {"GET": _get_rules, "PUT": _put_rules},
+    COVERAGE: {"GET": _coverage_page},
+    COVERAGE_JSON: {"GET": _coverage_json},
+}

@@ -14,7 +14,6 @@ import orjson
 from starlette.requests import Request
 from starlette.responses import Response
 
-from treedb.auth.identity import Auth
 from treedb.database import Database
 from treedb.errors import (
     InvalidQuery,
@@ -24,8 +23,11 @@ from treedb.errors import (
     UnsupportedRequest,
 )
 from treedb.paths.path import Path
+from treedb.rules.authority import Caller
+from treedb.rules.scope import REST_READ
 from treedb.server.bodies import read_body
-from treedb.server.credentials import Authenticate, caller_of
+from treedb.server.callers import Callers
+from treedb.server.credentials import auth_of
 from treedb.server.http_answers import (
     empty_answer,
     json_answer,
@@ -57,16 +59,16 @@ class Call:
     method: str
     path: Path
     parameters: Parameters
-    auth: Auth | None
+    caller: Caller
     database: Database
 
 
 class Rest:
     """The REST half of the server."""
 
-    def __init__(self, databases: Databases, authenticate: Authenticate) -> None:
+    def __init__(self, databases: Databases, callers: Callers) -> None:
         self._databases = databases
-        self._authenticate = authenticate
+        self._callers = callers
 
     async def answer(self, request: Request) -> Response:
         """Answer one request; raises the TreeError that refuses it."""
@@ -77,11 +79,14 @@ class Rest:
         verb = _VERBS.get(method)
         if verb is None:
             raise MethodNotAllowed
-        auth = caller_of(request.headers, parameters, self._authenticate)
+        auth = auth_of(request.headers, parameters, self._callers.authenticate)
+        caller = self._callers.caller(auth, REST_READ, explains=parameters.explains)
         path = _path_of(request, method)
         _refuse_unsupported(request)
+        if parameters.is_strict or parameters.is_dry_run:
+            raise InvalidQuery("format=strict and dryRun are for /.settings/rules.json.")
         database = await self._databases.get(parameters.namespace)
-        return await verb(Call(request, method, path, parameters, auth, database))
+        return await verb(Call(request, method, path, parameters, caller, database))
 
 
 def _method_of(request: Request, parameters: Parameters) -> str:
@@ -119,7 +124,7 @@ async def _get(call: Call) -> Response:
     if call.parameters.is_silent:
         return empty_answer(call.request)
     if call.parameters.levels is None or call.path.is_priority:
-        pieces = await call.database.get_json(call.path, call.parameters.form)
+        pieces = await call.database.get_json(call.path, call.parameters.form, call.caller)
     else:
         pieces = [await _truncated(call, call.parameters.levels)]
     if call.parameters.is_pretty:
@@ -129,7 +134,7 @@ async def _get(call: Call) -> Response:
 
 async def _truncated(call: Call, levels: int) -> bytes:
     """Return the JSON text of the upper levels; on a thread, for they may be wide."""
-    value = await call.database.get_truncated(call.path, levels)
+    value = await call.database.get_truncated(call.path, levels, call.caller)
     form = call.parameters.form
     text = await asyncio.to_thread(lambda: format_json(_formed(value, form)))
     most = call.database.limits.answer_bytes
@@ -168,7 +173,7 @@ async def _post(call: Call) -> Response:
 
 
 async def _delete(call: Call) -> Response:
-    await call.database.write(set_write(call.path, None, call.database.limits, auth=call.auth))
+    await call.database.write(set_write(call.path, None, call.database.limits, caller=call.caller))
     return _written_answer(call, b"null")
 
 
@@ -183,7 +188,7 @@ async def _write_body(call: Call, path: Path, build: Build, answer: Answer) -> R
 
     def request_of() -> tuple[object, Write]:
         raw = parse_json(body)
-        return raw, build(path, raw, limits, auth=call.auth)
+        return raw, build(path, raw, limits, caller=call.caller)
 
     raw, write = await _run(len(body), request_of)
     written = await call.database.write(write)

@@ -19,13 +19,16 @@ from typing import Any, ClassVar, Final
 from treedb.auth.identity import Auth
 from treedb.database import Database
 from treedb.errors import (
+    ExpiredToken,
     InvalidToken,
     ProtocolError,
     TooManyListens,
+    TreeError,
     UnsupportedRequest,
 )
 from treedb.paths.path import Path
-from treedb.server.answers import refusal, signed_in
+from treedb.server.answers import refusal_frames, signed_in
+from treedb.server.callers import Callers, acting_as
 from treedb.server.door import Door
 from treedb.server.outbox import Outbox
 from treedb.server.unanswered import UnansweredWrites
@@ -33,7 +36,7 @@ from treedb.tree.forms import Form
 from treedb.tree.json_text import format_json
 from treedb.wire import messages, outgoing
 from treedb.wire.connection import Connection
-from treedb.wire.fields import Override, is_filtering
+from treedb.wire.fields import is_filtering
 from treedb.wire.messages import Message, Request
 from treedb.wire.ready_frame import ready_frames
 from treedb.writes.request import Write, set_write, update_write
@@ -54,16 +57,17 @@ log = logging.getLogger("treedb.session")
 class Session:
     """The state of one client: who it is, what it listens to, which writes are unanswered."""
 
-    def __init__(self, database: Database, door: Door, authenticate: Callable[[str], Auth]) -> None:
+    def __init__(self, database: Database, door: Door, callers: Callers) -> None:
         limits = database.limits
         self._database = database
-        self._authenticate = authenticate
+        self._callers = callers
         self._limits = limits
         self._connection = Connection(limits)
-        self._outbox = Outbox(door, limits)
+        self._outbox = Outbox(door, limits, self._cancelled)
         self._writes = UnansweredWrites(door.write, limits)
         self._listens: set[Path] = set()
-        self._auth: Auth | None = None
+        self._caller = callers.caller(None)
+        self._expiry: asyncio.TimerHandle | None = None
         self._is_over = False
 
     async def receive(self, frame: str) -> None:
@@ -100,6 +104,7 @@ class Session:
     def end(self) -> None:
         """Drop every listen; nothing reaches the client after this."""
         self._is_over = True
+        self._forget_expiry()
         for path in self._listens:
             self._database.unlisten(path, self._outbox)
         self._listens.clear()
@@ -136,16 +141,16 @@ class Session:
             message.path,
             message.data,
             self._limits,
-            auth=self._auth,
+            caller=self._caller,
             expected_hash=message.hash,
         )
 
     def _merge(self, message: messages.Merge) -> Write:
-        return update_write(message.path, message.data, self._limits, auth=self._auth)
+        return update_write(message.path, message.data, self._limits, caller=self._caller)
 
     def _malformed(self, message: messages.Malformed) -> Write:
         if isinstance(message.error, InvalidToken):
-            self._auth = None
+            self._act_as(None)
         raise message.error
 
     # Everything else: waits for the writes before it.
@@ -155,7 +160,7 @@ class Session:
         try:
             ready = await self._ANSWERS[type(message)](self, message)
         except Exception as error:  # noqa: BLE001 - it becomes the request's answer
-            ready = (ready_frames(refusal(message.number, error)),)
+            ready = (refusal_frames(message.number, error),)
         self._outbox.write_answer(*ready)
 
     async def _listen(self, message: messages.Listen) -> tuple[bytes, ...]:
@@ -165,7 +170,7 @@ class Session:
         if path not in self._listens and len(self._listens) >= most:
             raise TooManyListens(f"This connection has {most} listens, the limit is {most}.")
         self._listens.discard(path)  # listening again starts anew; a failure ends the old one
-        pieces = await self._database.listen(path, self._outbox)
+        pieces = await self._database.listen(path, self._outbox, self._caller)
         self._listens.add(path)
         ok = ready_frames(outgoing.answer(message.number, "ok", b"{}"))
         if not message.hash and pieces == [b"null"]:
@@ -182,18 +187,23 @@ class Session:
     async def _get(self, message: messages.Get) -> tuple[bytes, ...]:
         if is_filtering(message.query):
             raise UnsupportedRequest(_NO_QUERIES)
-        pieces = await self._database.get_json(message.path, Form.EXPORT)
+        pieces = await self._database.get_json(message.path, Form.EXPORT, self._caller)
         answer = partial(outgoing.answer, message.number, "ok", *pieces)
         return (await self._outbox.frame(_size(pieces), answer),)
 
     async def _sign_in(self, message: messages.SignIn) -> tuple[bytes, ...]:
-        self._auth = None  # a credential that fails takes the old identity with it
-        auth = self._authenticate(message.credential)
-        self._auth = _acting(auth, message.override)
-        return (ready_frames(signed_in(message.number, self._auth)),)
+        try:
+            auth: Auth | None = self._callers.authenticate(message.credential)
+        except TreeError:
+            self._act_as(None)  # a credential that fails takes the old identity with it
+            raise
+        if message.override is not None and auth is not None and auth.is_admin:
+            auth = acting_as(auth, message.override.variable)
+        self._act_as(auth)
+        return (ready_frames(signed_in(message.number, auth)),)
 
     async def _sign_out(self, message: messages.SignOut) -> tuple[bytes, ...]:
-        self._auth = None
+        self._act_as(None)
         return _ok(message.number, b'""')
 
     async def _acknowledge(self, message: messages.Stats | messages.AppCheck) -> tuple[bytes, ...]:
@@ -207,6 +217,30 @@ class Session:
 
     async def _unknown(self, message: messages.Unknown) -> tuple[bytes, ...]:
         raise UnsupportedRequest(f"The server knows no action {message.action[:32]!r}.")
+
+    # Who the client is.
+
+    def _act_as(self, auth: Auth | None) -> None:
+        """Go on as somebody else: what that one may not listen to is cancelled."""
+        self._forget_expiry()
+        self._caller = self._callers.caller(auth)
+        self._database.act_as(self._outbox, self._caller)
+        if auth is not None and auth.expires_at_ms is not None:
+            self._expiry = self._database.call_at(auth.expires_at_ms, self._expired)
+
+    def _expired(self) -> None:
+        """Take the credential back; the client fetches another and connects again."""
+        revoked = outgoing.auth_revoked(ExpiredToken.status, ExpiredToken.text)
+        self._outbox.write(ready_frames(revoked))
+        self._act_as(None)
+
+    def _forget_expiry(self) -> None:
+        if self._expiry is not None:
+            self._expiry.cancel()
+            self._expiry = None
+
+    def _cancelled(self, path: Path) -> None:
+        self._listens.discard(path)
 
     # What becomes of each kind of request.
 
@@ -241,14 +275,3 @@ def _is_of_whole_place(message: messages.Listen | messages.Unlisten) -> bool:
 
 def _size(pieces: list[bytes]) -> int:
     return sum(map(len, pieces))
-
-
-def _acting(auth: Auth, override: Override | None) -> Auth | None:
-    """Return whom to act as: an admin may step down to a user of its choice, or to nobody."""
-    if override is None or not auth.is_admin:
-        return auth
-    variable = override.variable
-    if variable is None:
-        return None
-    uid = variable.get("uid")
-    return Auth(uid if isinstance(uid, str) else None, variable, False, auth.expires_at_ms)

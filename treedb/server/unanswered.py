@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from treedb.config import Limits
 from treedb.errors import Unavailable
-from treedb.server.answers import refusal
+from treedb.server.answers import refusal_frames
 from treedb.wire import outgoing
 from treedb.wire.ready_frame import ready_frames
 from treedb.writes.writer import Written
@@ -57,11 +57,11 @@ class UnansweredWrites:
         while self._queue and self._queue[0].future.done():
             done = self._queue.popleft()
             self._size_bytes -= done.size_bytes
-            self._write(ready_frames(_outcome(done)))
+            self._write(_outcome(done))
 
 
 def _outcome(done: _Write) -> bytes:
     error = Unavailable() if done.future.cancelled() else done.future.exception()
     if error is not None:
-        return refusal(done.number, error)
-    return outgoing.answer(done.number, "ok", b'""')
+        return refusal_frames(done.number, error)
+    return ready_frames(outgoing.answer(done.number, "ok", b'""'))

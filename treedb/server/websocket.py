@@ -9,12 +9,12 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.websockets import WebSocket
 
-from treedb.auth.identity import Auth
 from treedb.clock import SystemClock
 from treedb.config import Limits
 from treedb.database import Database
 from treedb.errors import ProtocolError, TreeError, Unavailable, UnsupportedRequest
 from treedb.server.answers import INTERNAL, http_refusal
+from treedb.server.callers import Callers
 from treedb.server.door import Door
 from treedb.server.send_door import door_of
 from treedb.server.session import Session
@@ -42,12 +42,12 @@ class Realtime:
         open_database: Callable[[str], Awaitable[Database]],
         limits: Limits,
         clock: SystemClock,
-        authenticate: Callable[[str], Auth],
+        callers: Callers,
     ) -> None:
         self._open_database = open_database
         self._limits = limits
         self._clock = clock
-        self._authenticate = authenticate
+        self._callers = callers
         self._sessions: dict[tuple[str, str], Session] = {}
         self._connections = 0
 
@@ -86,7 +86,7 @@ class Realtime:
 
     async def _run(self, websocket: WebSocket, database: Database, door: Door) -> None:
         self._end_previous(database.namespace, websocket.query_params.get("ls", ""))
-        session = Session(database, door, self._authenticate)
+        session = Session(database, door, self._callers)
         session_id = _session_id(self._clock.random_bits(_ID_BITS))
         self._sessions[database.namespace, session_id] = session
         host = websocket.headers.get("host", "")

@@ -1,7 +1,7 @@
 """The journal: every commit in order, in the same transaction as the rows it changed.
 
 Key: the revision as 8 bytes, big-endian. Value: msgpack of
-`[time_ms, write_id, author, [[path, value], ...]]`, values in export form.
+`[time_ms, write_id, author, [[path, value], ...], rules]`, values in export form.
 """
 
 from collections.abc import Iterator
@@ -92,14 +92,15 @@ class JournalWriter:
 
 def _encode(commit: Commit) -> bytes:
     changes = [[path.format(), value] for path, value in commit.patch.changes]
-    raw: bytes = msgpack.packb([commit.time_ms, commit.write_id, commit.author, changes])
+    entry = [commit.time_ms, commit.write_id, commit.author, changes, commit.rules]
+    raw: bytes = msgpack.packb(entry)
     return raw
 
 
 def _decode(revision: int, raw: bytes) -> Commit:
-    time_ms, write_id, author, changes = msgpack.unpackb(raw)
+    time_ms, write_id, author, changes, rules = msgpack.unpackb(raw)
     patch = Patch(tuple((_path(text), value) for text, value in changes))
-    return Commit(revision, time_ms, patch, write_id, author)
+    return Commit(revision, time_ms, patch, write_id, author, rules)
 
 
 def _path(text: str) -> Path:

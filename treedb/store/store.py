@@ -17,6 +17,7 @@ from treedb.errors import InsufficientStorage, MapFull, StoreError, TreeError, U
 from treedb.store.cursor import RowCursor
 from treedb.store.environment import open_environment, sync_directory
 from treedb.store.journal import JournalReader, JournalWriter
+from treedb.store.kept_rules import KeptRules, put_rules, read_revision, read_rules
 from treedb.store.placement import RowWriter
 from treedb.store.stored_tree import StoredTree
 from treedb.tree.commit import Commit
@@ -39,6 +40,10 @@ class Snapshot:
         self.journal = JournalReader(transaction, store.journal)
         self.revision = self.journal.revision()
 
+    def rules(self) -> KeptRules | None:
+        """Return the rules kept with this tree."""
+        return read_rules(self._transaction, self._store.meta)
+
     def __enter__(self) -> Self:
         return self
 
@@ -48,6 +53,10 @@ class Snapshot:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the read transaction."""
         self._transaction.abort()
         self._store.ended()
 
@@ -75,13 +84,23 @@ class WriteTransaction:
         self._transaction.abort()
         self._store.ended()
 
-    def apply(self, commit: Commit) -> None:
-        """Change the rows as the commit says and append it to the journal."""
+    def rules_revision(self) -> int:
+        """Return since which revision the kept rules are in force, 0 when there are none."""
+        return read_revision(self._transaction, self._store.meta)
+
+    def rules(self) -> KeptRules | None:
+        """Return the rules kept with the tree as it is in this transaction."""
+        return read_rules(self._transaction, self._store.meta)
+
+    def apply(self, commit: Commit, rules: KeptRules | None = None) -> None:
+        """Change the rows, and the kept rules, as the commit says; append it to the journal."""
         assert commit.revision == self.revision + 1, "revisions have no gaps"
         try:
             for path, value in commit.patch.changes:
                 self._writer.set(path, value)
             self._journal.append(commit)
+            if rules is not None:
+                put_rules(self._transaction, self._store.meta, rules)
         except lmdb.Error as error:
             raise fault(error) from error
         self.revision = commit.revision
@@ -104,7 +123,7 @@ class Store:
         self._environment = environment
         self.rows = environment.open_db(b"rows")
         self.journal = environment.open_db(b"journal")
-        self._meta = environment.open_db(b"meta")
+        self.meta = environment.open_db(b"meta")
         self._gate = threading.Lock()
         self._transactions = 0
 
@@ -177,9 +196,9 @@ class Store:
 
     def _check_format(self) -> None:
         with self._environment.begin(write=True) as transaction:
-            found = transaction.get(b"format", db=self._meta)
+            found = transaction.get(b"format", db=self.meta)
             if found is None:
-                transaction.put(b"format", FORMAT, db=self._meta)
+                transaction.put(b"format", FORMAT, db=self.meta)
                 found = FORMAT
         if found != FORMAT:
             self.close()

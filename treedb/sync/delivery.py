@@ -54,3 +54,6 @@ class Listener(Protocol):
 
     def deliver(self, delivery: Delivery) -> None:
         """Take a delivery for a place it listens to; must not wait, and must not raise."""
+
+    def cancel(self, place: Path) -> None:
+        """Take that it may no longer listen to a place; must not wait, and must not raise."""

@@ -11,7 +11,8 @@ class Commit:
 
     `revision` numbers the commits of one database from 1, without gaps; `time_ms` is the server's
     time, that of its server values too; `write_id` is the sender's, if it gave one; `author` is
-    the uid of who wrote, None without one.
+    the uid of who wrote, None without one. `rules` is the text of the rules that are in force
+    from this commit on, None where they stay.
     """
 
     revision: int
@@ -19,3 +20,4 @@ class Commit:
     patch: Patch
     write_id: str | None
     author: str | None
+    rules: str | None = None

@@ -44,6 +44,11 @@ def cancel(path: Path) -> bytes:
     return b'{"t":"d","d":{"a":"c","b":{"p":%b}}}' % _place(path)
 
 
+def security_debug(text: str) -> bytes:
+    """Build the push whose text the client prints: why the request before was denied."""
+    return b'{"t":"d","d":{"a":"sd","b":{"msg":%b}}}' % format_json(text)
+
+
 def auth_revoked(status: str, reason: str) -> bytes:
     """Build the push that takes the client's credential back: it fetches another and returns."""
     content = format_json({"s": status, "d": reason})

@@ -9,6 +9,7 @@ from functools import partial
 
 from treedb.errors import DataStale, NoSuchNode
 from treedb.paths.path import Path
+from treedb.rules.authority import Authority, Operation
 from treedb.tree.hashing import matches_hash
 from treedb.tree.patch import Patch
 from treedb.tree.reader import Reader
@@ -17,11 +18,12 @@ from treedb.tree.values import Value
 from treedb.writes.request import Write
 
 
-def plan(write: Write, reader: Reader, now_ms: int) -> Patch:
+def plan(write: Write, reader: Reader, authority: Authority, now_ms: int) -> Patch:
     """Return the patch a write comes to; an empty one when there is nothing to change.
 
     Raises DataStale when a transaction's hash no longer holds, NoSuchNode for the priority of
-    nothing, NotFinite for an increment that overflows. A refused write changes nothing.
+    nothing, NotFinite for an increment that overflows, PermissionDenied when the rules do not
+    let the caller. A refused write changes nothing.
     """
     _check_hash(write, reader)
     changes = write.changes
@@ -34,7 +36,10 @@ def plan(write: Write, reader: Reader, now_ms: int) -> Patch:
     for path, value in changes:
         if path.is_priority and value is not None:
             _check_owner(path, reader)
-    return Patch(changes)
+    patch = Patch(changes)
+    operation = Operation(write.operation, write.path)
+    authority.permit_write(patch, reader, write.caller, now_ms, operation)
+    return patch
 
 
 def _check_hash(write: Write, reader: Reader) -> None:

@@ -7,10 +7,11 @@ same verdict from both.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from treedb.auth.identity import Auth
 from treedb.config import Limits
 from treedb.errors import InvalidData, InvalidPath, NotAnObject, PayloadTooLarge, TooDeep
 from treedb.paths.path import Path
+from treedb.rules.authority import NOBODY, Caller
+from treedb.store.kept_rules import Origin
 from treedb.tree.patch import Patch
 from treedb.tree.values import Value, normal_form
 
@@ -27,9 +28,18 @@ class Write:
     path: Path
     changes: tuple[tuple[Path, Value], ...]
     has_server_values: bool = False
-    auth: Auth | None = None
+    caller: Caller = NOBODY
     expected_hash: str | None = None
     write_id: str | None = None
+    operation: str = "set"
+
+
+@dataclass(frozen=True, slots=True)
+class RulesChange:
+    """A request to put other rules in force; only an administrator may make it."""
+
+    text: str
+    origin: Origin
 
 
 def set_write(
@@ -37,7 +47,7 @@ def set_write(
     raw: object,
     limits: Limits,
     *,
-    auth: Auth | None = None,
+    caller: Caller = NOBODY,
     expected_hash: str | None = None,
 ) -> Write:
     """Ask for `raw`, JSON as parsed, to become the value at a place; None removes.
@@ -46,10 +56,10 @@ def set_write(
     TooManyNodes, each naming the place in the value.
     """
     value, has_server_values, _ = _checked(path, raw, limits)
-    return Write(path, ((path, value),), has_server_values, auth, expected_hash)
+    return Write(path, ((path, value),), has_server_values, caller, expected_hash)
 
 
-def update_write(base: Path, raw: object, limits: Limits, *, auth: Auth | None = None) -> Write:
+def update_write(base: Path, raw: object, limits: Limits, *, caller: Caller = NOBODY) -> Write:
     """Ask for several places at or below `base` to change together, and the rest to stay.
 
     `raw` is an object whose keys are relative paths ("a", "a/b", "a/.priority") and whose values
@@ -79,7 +89,8 @@ def update_write(base: Path, raw: object, limits: Limits, *, auth: Auth | None =
             f"the update holds {nodes} nodes, at most {limits.nodes_per_write} are allowed; "
             "send it in several updates"
         )
-    return Write(base, Patch.of(changes).changes, has_server_values, auth)
+    disjoint = Patch.of(changes).changes
+    return Write(base, disjoint, has_server_values, caller, operation="update")
 
 
 def _members(

@@ -14,11 +14,15 @@ from dataclasses import dataclass
 
 from treedb.clock import SystemClock
 from treedb.errors import InsufficientStorage, MapFull, StoreError, TreeError, Unavailable
-from treedb.store.store import Store
+from treedb.rules.loader import parse_rules
+from treedb.store.kept_rules import KeptRules
+from treedb.store.store import Store, WriteTransaction
 from treedb.tree.commit import Commit
+from treedb.tree.patch import Patch
 from treedb.tree.values import Value
 from treedb.writes.plan import plan
-from treedb.writes.request import Write
+from treedb.writes.request import RulesChange, Write
+from treedb.writes.rules_in_force import RulesInForce
 
 log = logging.getLogger("treedb.writer")
 
@@ -50,17 +54,27 @@ class Batch:
     outcomes: tuple[Outcome, ...]
 
 
+Request = Write | RulesChange
+
+
 @dataclass(frozen=True, slots=True)
 class _Job:
-    write: Write
+    request: Request
     ticket: object
 
 
 class Writer:
     """Run writes on a thread of their own; `done` is called there after every group commit."""
 
-    def __init__(self, store: Store, clock: SystemClock, done: Callable[[Batch], None]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        clock: SystemClock,
+        rules: RulesInForce,
+        done: Callable[[Batch], None],
+    ) -> None:
         self._store = store
+        self._rules = rules
         self._clock = clock
         self._done = done
         self._queue: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
@@ -73,9 +87,9 @@ class Writer:
         """Begin to take writes."""
         self._thread.start()
 
-    def submit(self, write: Write, ticket: object) -> None:
-        """Queue a write; its outcome comes to `done` with this ticket."""
-        self._queue.put(_Job(write, ticket))
+    def submit(self, request: Request, ticket: object) -> None:
+        """Queue a request; its outcome comes to `done` with this ticket."""
+        self._queue.put(_Job(request, ticket))
 
     def stop(self) -> None:
         """Finish what was submitted, then end the thread; blocks until it has."""
@@ -106,11 +120,13 @@ class Writer:
         try:
             return self._attempt(jobs)
         except MapFull as full:
+            self._rules.forget()
             if self._grow():
                 return self._process(jobs)
             if len(jobs) == 1:
                 return _refused(jobs, full)
         except InsufficientStorage as full:
+            self._rules.forget()
             if len(jobs) == 1:
                 return _refused(jobs, full)
         except StoreError as error:
@@ -119,6 +135,7 @@ class Writer:
             self._broken = error
             return _refused(jobs, error)
         except Exception:
+            self._rules.forget()
             log.exception("a write failed unexpectedly; %d tried one by one", len(jobs))
             if len(jobs) == 1:
                 return _refused(jobs, Unavailable("the write failed on the server; see its log"))
@@ -133,23 +150,35 @@ class Writer:
         outcomes: list[Outcome] = []
         with self._store.transaction() as transaction:
             for job in jobs:
-                now_ms = self._now_ms()
                 try:
-                    patch = plan(job.write, transaction.tree, now_ms)
+                    commit = self._plan(job.request, transaction)
                 except TreeError as refusal:
                     outcomes.append(Outcome(job.ticket, refusal))
                     continue
-                if patch.changes:
-                    author = job.write.auth.uid if job.write.auth else None
-                    revision = transaction.revision + 1
-                    commit = Commit(revision, now_ms, patch, job.write.write_id, author)
-                    transaction.apply(commit)
+                if commit.patch.changes or commit.rules is not None:
+                    self._apply(commit, job.request, transaction)
                     commits.append(commit)
-                values = tuple(value for _, value in patch.changes)
+                values = tuple(value for _, value in commit.patch.changes)
                 outcomes.append(Outcome(job.ticket, Written(transaction.revision, values)))
             if commits:
                 transaction.commit()
         return Batch(tuple(commits), tuple(outcomes))
+
+    def _plan(self, request: Request, transaction: WriteTransaction) -> Commit:
+        """Return what a request comes to, as the next commit."""
+        revision, now_ms = transaction.revision + 1, self._now_ms()
+        if isinstance(request, RulesChange):
+            parse_rules(request.text, self._store.limits)
+            return Commit(revision, now_ms, Patch(()), None, None, request.text)
+        patch = plan(request, transaction.tree, self._rules.in_force(transaction), now_ms)
+        author = request.caller.auth.uid if request.caller.auth else None
+        return Commit(revision, now_ms, patch, request.write_id, author)
+
+    def _apply(self, commit: Commit, request: Request, transaction: WriteTransaction) -> None:
+        rules = None
+        if isinstance(request, RulesChange):
+            rules = KeptRules(commit.revision, request.text, request.origin)
+        transaction.apply(commit, rules)
 
     def _now_ms(self) -> int:
         # A clock that is set back must not make a later write's timestamp the smaller one.

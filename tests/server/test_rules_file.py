@@ -1,0 +1,87 @@
+"""A rules file is checked at the start, followed, and never lets a bad edit in."""
+
+import asyncio
+import logging
+from pathlib import Path as FilePath
+
+import pytest
+
+from tests.server.opened_database import opened_database
+from treedb.config import DEFAULT_LIMITS
+from treedb.errors import SettingsError
+from treedb.server.rules_file import RulesFile
+from treedb.store.kept_rules import KeptRules, Origin
+
+ONE = '{"rules": {"one": {".read": true}}}'
+TWO = '{"rules": {"two": {".read": true}}}'
+WRONG = '{"rules": {\n  ".read": "atuh != null"\n}}'
+
+
+@pytest.fixture
+def file(tmp_path: FilePath) -> FilePath:
+    path = tmp_path / "rules.json"
+    path.write_text(ONE)
+    return path
+
+
+def test_a_wrong_file_stops_the_start_with_its_places(file: FilePath) -> None:
+    file.write_text(WRONG)
+    with pytest.raises(SettingsError) as refused:
+        RulesFile.load(file)
+    assert f"{file}:2:13: Unknown variable 'atuh'." in refused.value.reason
+    assert "^" in refused.value.reason
+
+
+def test_a_missing_file_stops_the_start(tmp_path: FilePath) -> None:
+    with pytest.raises(SettingsError, match="cannot be read"):
+        RulesFile.load(tmp_path / "absent.json")
+
+
+def test_a_good_edit_is_noticed_once(file: FilePath) -> None:
+    rules = RulesFile.load(file)
+    assert not rules.reload()
+    file.write_text(TWO)
+    assert rules.reload()
+    assert rules.text == TWO
+    assert not rules.reload()
+
+
+def test_a_bad_edit_is_logged_and_the_last_good_text_stays(
+    file: FilePath, caplog: pytest.LogCaptureFixture
+) -> None:
+    rules = RulesFile.load(file)
+    file.write_text(WRONG)
+    assert not rules.reload()
+    assert rules.text == ONE
+    assert "2:13: Unknown variable 'atuh'." in caplog.text
+    file.unlink()
+    assert not rules.reload()
+    assert "cannot be read" in caplog.text
+    file.write_text(TWO)
+    assert rules.reload()
+
+
+async def test_a_namespace_follows_the_file_until_an_admin_puts_rules(
+    file: FilePath, tmp_path: FilePath, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    rules = RulesFile.load(file)
+    async with opened_database(tmp_path, DEFAULT_LIMITS) as database:
+        await rules.apply_to(database)
+        assert database.kept_rules() == KeptRules(1, ONE, Origin.FILE)
+        await rules.apply_to(database)
+        assert database.revision == 1
+        file.write_text(TWO)
+        rules.reload()
+        await rules.apply_to(database)
+        assert database.ruleset.text == TWO
+        await database.put_rules(ONE, Origin.ADMIN)
+        await rules.apply_to(database)
+        assert database.kept_rules() == KeptRules(3, ONE, Origin.ADMIN)
+        assert "rules of its own" in caplog.text
+
+
+async def test_newlines_and_marks_are_kept(file: FilePath) -> None:
+    text = '\ufeff{"rules":\r\n {}}\r\n'
+    await asyncio.to_thread(file.write_bytes, text.encode())
+    assert RulesFile.load(file).text == text

@@ -1,0 +1,90 @@
+"""The rules file that the server was started with, and the namespaces that follow it.
+
+A namespace without rules of its own takes the file's. Rules that an administrator has put since
+are the namespace's own: the file no longer changes them. An edit of the file is applied when it
+is valid; else the last good rules stay, and the log says what is wrong and where.
+"""
+
+import logging
+from pathlib import Path as FilePath
+
+from treedb.database import Database
+from treedb.errors import RulesError, SettingsError, TreeError
+from treedb.rules.loader import parse_rules
+from treedb.rules.source import format_findings
+from treedb.store.kept_rules import Origin
+
+log = logging.getLogger("treedb.rules")
+
+
+class RulesFile:
+    """The last good text of a rules file."""
+
+    def __init__(self, path: FilePath, text: str, stamp: tuple[int, int]) -> None:
+        self.path = path
+        self.text = text
+        self._stamp = stamp
+
+    @classmethod
+    def load(cls, path: FilePath) -> "RulesFile":
+        """Read a rules file; SettingsError with every mistake and its place when it is wrong."""
+        try:
+            stamp = _stamp_of(path)
+            text = _read(path)
+            parse_rules(text)
+        except RulesError as error:
+            raise SettingsError(
+                f"rules: {path} is wrong.\n{format_findings(error.findings, str(path))}"
+            ) from error
+        except (OSError, UnicodeDecodeError) as error:
+            raise SettingsError(f"rules: {path} cannot be read: {error}.") from error
+        return cls(path, text, stamp)
+
+    def reload(self) -> bool:
+        """Read the file again if it was changed; tell whether there is another good text."""
+        try:
+            stamp = _stamp_of(self.path)
+            if stamp == self._stamp:
+                return False
+            self._stamp = stamp
+            text = _read(self.path)
+            parse_rules(text)
+        except RulesError as error:
+            findings = format_findings(error.findings, str(self.path))
+            log.error("the rules file is wrong, the last good rules stay:\n%s", findings)  # noqa: TRY400
+            return False
+        except (OSError, UnicodeDecodeError) as error:
+            log.error("the rules file cannot be read, the last good rules stay: %s", error)  # noqa: TRY400
+            return False
+        changed, self.text = text != self.text, text
+        return changed
+
+    async def apply_to(self, database: Database) -> None:
+        """Put the file's rules in force in a namespace that follows the file."""
+        kept = database.kept_rules()
+        if kept is not None and kept.text == self.text:
+            return
+        if kept is not None and kept.origin is not Origin.FILE:
+            log.warning(
+                "namespace %s has rules of its own, put by an administrator; %s does not change "
+                "them",
+                database.namespace,
+                self.path,
+            )
+            return
+        try:
+            await database.put_rules(self.text, Origin.FILE)
+        except TreeError:
+            log.exception("the rules of namespace %s stay as they were", database.namespace)
+            return
+        log.info("namespace %s has the rules of %s now", database.namespace, self.path)
+
+
+def _read(path: FilePath) -> str:
+    # Byte for byte: newlines stay as they are.
+    return path.read_bytes().decode()
+
+
+def _stamp_of(path: FilePath) -> tuple[int, int]:
+    status = path.stat()
+    return status.st_mtime_ns, status.st_size
