@@ -20,8 +20,8 @@ from treedb.tree.values import Value, normal_form
 
 NOW = 1_700_000_000_000
 SPEC = File(__file__).parents[1] / "spec"
-SCENARIOS = json.loads((SPEC / "rules_scenarios.json").read_text())["scenarios"]
-LOADING = json.loads((SPEC / "rules_loading.json").read_text())["cases"]
+RULES = json.loads((SPEC / "rules.json").read_text())
+SCENARIOS, LOADING = RULES["scenarios"], RULES["loading"]
 
 
 def value_of(raw: object, depth: int = 0) -> Value:

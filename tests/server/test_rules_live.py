@@ -14,8 +14,8 @@ from tests.server.live_server import HOST, LiveServer, live_server
 from treedb.config import DEFAULT_LIMITS
 
 SPEC = FilePath(__file__).parents[1] / "spec"
-SCENARIOS = json.loads((SPEC / "rules_scenarios.json").read_text())["scenarios"]
-LOADING = json.loads((SPEC / "rules_loading.json").read_text())["cases"]
+RULES = json.loads((SPEC / "rules.json").read_text())
+SCENARIOS, LOADING = RULES["scenarios"], RULES["loading"]
 LIMITS = replace(DEFAULT_LIMITS, namespaces=400, map_bytes=1 << 28)
 OWNER = {"Authorization": "Bearer owner"}
 
