@@ -1,8 +1,10 @@
 """The docs tell the truth: what they show runs, and what exists is in them."""
 
+import os
 import re
 import shlex
 import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import Field, dataclass, fields
 from pathlib import Path
@@ -14,12 +16,32 @@ from typer.core import TyperGroup
 
 from tests.server_process import ServerProcess, StartServer
 from treedb import errors
+from treedb.auth.authenticator import build_authenticator
+from treedb.auth.claims import Binding
+from treedb.auth.identity import Auth
 from treedb.cli.main import app
-from treedb.cli.settings import settings_reference
+from treedb.cli.settings import load_settings, settings_reference
+from treedb.clock import SystemClock
 from treedb.config import GIB, KIB, MIB, TIB, Limits
+from treedb.errors import RulesError
+from treedb.rules.loader import _DOT_KEYS, parse_rules
+from treedb.rules.parser import LEVELS, SAME_AS
+from treedb.rules.regex import _CLASSES
+from treedb.rules.signatures import (
+    LENGTH,
+    OPERATORS,
+    QUERY_MEMBERS,
+    SNAPSHOT_METHODS,
+    STRING_METHODS,
+    VARIABLES,
+    Method,
+    Type,
+)
 from treedb.server.parameters import _KNOWN
+from treedb.server.reserved import _ENDPOINTS
 
 ROOT = Path(__file__).parent.parent
+ADDRESS = "127.0.0.1:9000"  # of the server, wherever a page shows one
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 README_LINES = 150
 MAKEFILE_LINES = 25
@@ -55,16 +77,32 @@ def shown_in(text: str) -> list[Shown]:
     return found
 
 
-def run(command: str, server: ServerProcess) -> str:
-    arguments = shlex.split(command.replace("127.0.0.1:9000", server.address))
-    assert arguments[0] == "curl", command
-    return subprocess.run(
-        ["curl", "--silent", "--show-error", *arguments[1:]],
+def saved_in(text: str) -> dict[str, str]:
+    """Find the files that the page tells to save, each named right before its block."""
+    pattern = r"Save this as `([a-z.]+)`:\n\n```jsonc?\n(.*?)^```$"
+    return dict(re.findall(pattern, text, re.MULTILINE | re.DOTALL))
+
+
+def run(command: str, server: ServerProcess, folder: Path) -> str:
+    """Run a page's command where its files are; `treedb` finds the server by its settings."""
+    name, *arguments = shlex.split(command.replace(ADDRESS, server.address))
+    assert name in {"curl", "treedb"}, command
+    starts = {
+        "curl": ["curl", "--silent", "--show-error"],
+        "treedb": [sys.executable, "-m", "treedb"],
+    }
+    settings = {"TREEDB_PORT": str(server.port), "TREEDB_DATA": str(server.data)}
+    done = subprocess.run(
+        [*starts[name], *arguments],
+        cwd=folder,
+        env={**os.environ, **settings, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
         timeout=30,
-        check=True,
-    ).stdout
+        check=False,
+    )
+    assert not done.stderr, done.stderr
+    return done.stdout.replace(server.address, ADDRESS)
 
 
 def as_pattern(output: str) -> str:
@@ -75,14 +113,46 @@ PAGES_WITH_COMMANDS = [path for path in PAGES if shown_in(path.read_text())]
 
 
 @pytest.mark.parametrize("path", PAGES_WITH_COMMANDS, ids=lambda path: path.name)
-def test_commands_print_what_the_page_shows(path: Path, start_server: StartServer) -> None:
+def test_commands_print_what_the_page_shows(
+    path: Path, start_server: StartServer, tmp_path: Path
+) -> None:
     server = start_server()
+    for name, content in saved_in(path.read_text()).items():
+        (tmp_path / name).write_text(content)
     for shown in shown_in(path.read_text()):
-        assert re.fullmatch(as_pattern(shown.output), run(shown.command, server).strip()), shown
+        printed = run(shown.command, server, tmp_path).strip()
+        assert re.fullmatch(as_pattern(shown.output), printed, re.DOTALL), (shown, printed)
 
 
 def test_some_pages_have_commands() -> None:
-    assert {"README.md", "start.md", "rest.md"} <= {path.name for path in PAGES_WITH_COMMANDS}
+    expected = {"README.md", "start.md", "rest.md", "guide.md"}
+    assert expected <= {path.name for path in PAGES_WITH_COMMANDS}
+
+
+RULES_SHOWN = [
+    (path.name, block)
+    for path in PAGES
+    for block in blocks(path.read_text(), "jsonc?")
+    if '"rules": {' in block
+]
+
+
+@pytest.mark.parametrize("page_name, block", RULES_SHOWN, ids=lambda text: text[:20])
+def test_rules_that_a_page_shows_load_or_are_wrong_on_purpose(page_name: str, block: str) -> None:
+    on_purpose = saved_in(page("docs/rules/guide.md"))["mistakes.json"]
+    assert has_no_mistakes(block) is (block != on_purpose), page_name
+
+
+def has_no_mistakes(rules: str) -> bool:
+    try:
+        parse_rules(rules)
+    except RulesError:
+        return False
+    return True
+
+
+def test_the_guide_shows_rules() -> None:
+    assert sum(page_name == "guide.md" for page_name, _ in RULES_SHOWN) > 5
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
@@ -93,6 +163,27 @@ def test_shell_blocks_name_targets_that_exist(path: Path) -> None:
             words = shlex.split(line, comments=True)
             if words and words[0] == "make":
                 assert words[1] in targets, line
+
+
+def test_the_token_that_a_page_makes_is_taken() -> None:
+    secret = "0123456789abcdef0123456789abcdef"
+    [block] = blocks(page("docs/operating.md"), "python")
+    made: dict[str, Any] = {"secret": secret}
+    exec(block, made)
+    authenticator = build_authenticator(
+        admin_token=None,
+        auth_secret=secret,
+        binding=Binding(),
+        is_dev=False,
+        now_ms=SystemClock().now_ms,
+    )
+    assert authenticator.authenticate(made["token"]).uid == "mchen"
+
+
+def test_the_settings_file_that_a_page_shows_is_taken(tmp_path: Path) -> None:
+    [block] = blocks(page("docs/reference/settings.md"), "toml")
+    (tmp_path / "treedb.toml").write_text(block)
+    assert load_settings({}, {}, tmp_path).port == 9001
 
 
 # What exists is in the pages.
@@ -137,6 +228,82 @@ def test_every_setting_is_in_the_settings_page() -> None:
 @pytest.mark.parametrize("name", sorted(_KNOWN))
 def test_every_parameter_is_in_the_rest_page(name: str) -> None:
     assert f"`{name}`" in page("docs/reference/rest.md")
+
+
+@pytest.mark.parametrize("path", sorted(_ENDPOINTS))
+def test_every_reserved_url_is_in_the_command_line_page(path: str) -> None:
+    assert f"`{path}`" in page("docs/reference/cli.md")
+
+
+# The language of the rules, held against the tables that the checker refuses by.
+
+
+def rule_rows() -> list[str]:
+    return page("docs/reference/rules.md").splitlines()
+
+
+def escaped(text: str) -> str:
+    """Write a text as it stands in a cell of a table."""
+    return text.replace("|", "\\|")
+
+
+@pytest.mark.parametrize("name", VARIABLES)
+def test_every_variable_of_rules_is_in_the_reference(name: str) -> None:
+    variable = VARIABLES[name]
+    assert f"| `{name}` | {variable.type.value} | {variable.about} |" in rule_rows()
+
+
+@pytest.mark.parametrize(
+    "name, method",
+    [*SNAPSHOT_METHODS.items(), *STRING_METHODS.items()],
+    ids=[*SNAPSHOT_METHODS, *STRING_METHODS],
+)
+def test_every_method_of_rules_is_in_the_reference(name: str, method: Method) -> None:
+    row = f"| `{name}()` | {method.takes.value} | {method.gives.value} | {method.about} |"
+    assert row in rule_rows()
+
+
+@pytest.mark.parametrize("name", QUERY_MEMBERS)
+def test_every_member_of_query_is_in_the_reference(name: str) -> None:
+    start = f"| `query.{name}` | {QUERY_MEMBERS[name].value} | "
+    assert sum(row.startswith(start) for row in rule_rows()) == 1
+
+
+@pytest.mark.parametrize("name", [*Auth("zoe", {}, False, None).seen_by_rules])
+def test_every_member_of_auth_is_in_the_reference(name: str) -> None:
+    assert any(row.startswith(f"| `auth.{name}` | ") for row in rule_rows())
+
+
+@pytest.mark.parametrize("sign", OPERATORS)
+def test_every_operator_of_rules_is_in_the_reference(sign: str) -> None:
+    operator = OPERATORS[sign]
+    takes = ", ".join(
+        kind.value for kind in Type if kind in operator.operands and kind is not Type.ANY
+    )
+    gives = "String, Number or Value, by its operands" if sign == "+" else operator.gives.value
+    assert f"| `{sign}` | {takes} | {gives} |" in rule_rows()
+
+
+def test_the_order_of_operators_is_in_the_reference() -> None:
+    loosest_row = 9
+    for level in set(LEVELS.values()):
+        signs = " ".join(f"`{escaped(sign)}`" for sign, own in LEVELS.items() if own == level)
+        assert f"| {loosest_row - level} | {signs} | from left to right |" in rule_rows()
+    for sign, same in SAME_AS.items():
+        assert f"`{sign}` is `{same}`" in page("docs/reference/rules.md")
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        *(f"| {kind.value} | " for kind in Type if kind is not Type.ANY),
+        *(f"| `{member}` | " for member in _DOT_KEYS),
+        *(rf"| `\{name}` `\{name.upper()}` | " for name in _CLASSES),
+        f"| `{LENGTH}` | a property",
+    ],
+)
+def test_the_rest_of_the_language_is_in_the_reference(start: str) -> None:
+    assert sum(row.startswith(start) for row in rule_rows()) == 1
 
 
 def commands(command: Any, name: str) -> Iterator[tuple[str, Any]]:

@@ -96,8 +96,8 @@ class Settings:
         default=False,
         metadata=_setting(
             "switch",
-            "Development mode: everyone may read and write everything, and the credentials of "
-            "the Firebase emulator are honoured.",
+            "Development mode: without rules everybody may read and write everything, the "
+            "credentials of the Firebase emulator are honoured, and a denial tells why.",
         ),
     )
     rules: FilePath | None = field(

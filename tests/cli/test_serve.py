@@ -146,6 +146,19 @@ def test_the_greeting_names_commands_to_try() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        (Settings(dev=True), "(development, no access rules)"),
+        (Settings(dev=True, rules=Path("r.json")), "(development, rules: r.json)"),
+        (Settings(rules=Path("r.json")), "(rules: r.json)"),
+        (Settings(data=Path("d")), "(locked: no rules; the admin token is in d/admin.token)"),
+    ],
+)
+def test_the_greeting_says_how_the_server_is_guarded(settings: Settings, says: str) -> None:
+    assert says in greeting(settings, "http://127.0.0.1:9000")
+
+
 def test_the_greeting_names_the_page_when_there_is_one() -> None:
     text = greeting(Settings(static=Path("examples/chat")), "http://127.0.0.1:9000")
     assert "http://127.0.0.1:9000/ in a browser" in text

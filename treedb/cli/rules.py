@@ -44,7 +44,7 @@ def explain(
     operation: Annotated[str, typer.Argument(metavar="read|write|update", help="What is asked.")],
     path: Annotated[str, typer.Argument(metavar="PATH", help="The place, such as /rooms/r1.")],
     value: Annotated[
-        str | None, typer.Argument(metavar="[VALUE]", help="What is written: JSON, or -.")
+        str | None, typer.Argument(metavar="VALUE", help="What is written: JSON, or -.")
     ] = None,
     *,
     data: Annotated[

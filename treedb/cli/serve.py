@@ -17,7 +17,7 @@ from treedb.auth.claims import Binding
 from treedb.clock import SystemClock
 from treedb.config import DEFAULT_LIMITS, Settings
 from treedb.errors import SettingsError, Unavailable
-from treedb.server.admin_token_file import keep_admin_token
+from treedb.server.admin_token_file import FILE, keep_admin_token
 from treedb.server.app import build_app
 from treedb.server.namespaces import Databases, prepare_data_folder
 from treedb.server.protocol import uvicorn_options
@@ -106,7 +106,7 @@ def url_of(host: str, port: int) -> str:
 def greeting(settings: Settings, url: str) -> str:
     """Return what is printed when the server serves: where it is and what to try."""
     lines = [
-        f"treedb {__version__} serves {settings.data} at {url} (development: no access rules)",
+        f"treedb {__version__} serves {settings.data} at {url} ({_guard(settings)})",
         "Try:",
         f"""  curl -X PUT -d '{{"name":"Mary Chen"}}' {url}/users/mchen.json""",
         f"  curl {url}/users.json",
@@ -114,6 +114,18 @@ def greeting(settings: Settings, url: str) -> str:
     if settings.static is not None:
         lines.append(f"  open {url}/ in a browser: it shows {settings.static}")
     return "\n".join(lines)
+
+
+def _guard(settings: Settings) -> str:
+    """Say who may do what in a namespace without rules of its own."""
+    mode = "development, " if settings.dev else ""
+    if settings.rules is not None:
+        return f"{mode}rules: {settings.rules}"
+    if settings.dev:
+        return f"{mode}no access rules"
+    if settings.admin_token is not None:
+        return "locked: no rules"
+    return f"locked: no rules; the admin token is in {settings.data / FILE}"
 
 
 class _Server(uvicorn.Server):
