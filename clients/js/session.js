@@ -187,6 +187,8 @@ export class Session {
   #message(message) {
     if (message.kind === 'answer') this.#requests.answer(message);
     else if (message.action === 'ac') this.#revoked(message.body);
+    // A server in development says why it is about to deny something; nobody else is told.
+    else if (message.action === 'sd') console.warn(`treedb: ${message.body.msg}`);
     else this.#places.push(message.action, message.body);
   }
 

@@ -10,9 +10,11 @@ import { NameDialog, RoomDialog } from './dialogs.js';
 import { find, setText } from './dom.js';
 import { EmptyView } from './empty_view.js';
 import { roomIdOf } from './format.js';
+import { cleanName } from './identity.js';
 import { MembersView } from './members_view.js';
 import { currentRoom, goTo, hrefOf } from './navigation.js';
 import { OpenRoom } from './open_room.js';
+import { whyRefused } from './refusal.js';
 import { RoomsView } from './rooms_view.js';
 import { arrange } from './timeline.js';
 import { TimelineView } from './timeline_view.js';
@@ -39,6 +41,7 @@ export class App {
   #outbox;
   #unread;
   #rooms = null;
+  #problem = null;
   #names = new Map();
   #open = null;
   #isDrawing = false;
@@ -54,7 +57,10 @@ export class App {
   }
 
   start() {
-    this.#model.onRooms((rooms) => this.#takeRooms(rooms));
+    this.#model.onRooms(
+      (rooms) => this.#takeRooms(rooms),
+      (error) => this.#lockedOut(error),
+    );
     if (currentRoom() !== null) this.#show(currentRoom());
     if (this.#me.name === null) this.nameDialog.ask(null);
     addEventListener('popstate', () => this.#show(currentRoom()));
@@ -76,14 +82,19 @@ export class App {
 
   async createRoom(name) {
     const id = roomIdOf(name);
-    const isNew = !this.#rooms?.some((room) => room.id === id);
     this.#names.set(id, name);
     this.#enter(id);
     try {
-      if (isNew) await this.#model.createRoom(id, name);
+      if (!this.#isKnown(id)) await this.#model.createRoom(id, name);
     } catch (error) {
-      this.#complain(`The room could not be made. ${error.message}`);
+      // Somebody may have made the same room just before us: then it is there.
+      if (!this.#isKnown(id)) this.#complain('The room could not be made', error);
     }
+  }
+
+  /** The server does not take our word for who we are; we go on as nobody. */
+  signInRefused(error) {
+    this.#complain('The server did not let you sign in', error);
   }
 
   /** Leave the room for the list, where only one of them fits. */
@@ -116,6 +127,12 @@ export class App {
     return new OpenRoom(roomId, reader, this.#model, () => this.changed());
   }
 
+  #lockedOut(error) {
+    this.#problem = `You cannot see the rooms: ${whyRefused(error)}.`;
+    this.#rooms = null;
+    this.changed();
+  }
+
   #takeRooms(rooms) {
     const isFirst = this.#rooms === null;
     this.#rooms = [...rooms].sort((a, b) => lastSign(b) - lastSign(a));
@@ -136,13 +153,14 @@ export class App {
   async #named(name) {
     const isFirst = this.#me.name === null;
     this.#me.rename(name);
-    if (!isFirst && this.#open !== null) this.#open.joinedAs = name;
+    // The room we are in hears of it with all the others.
+    if (!isFirst && this.#open?.mine !== undefined) this.#open.joinedAs = name;
     this.changed();
     if (WIDE.matches) this.#composer.focus();
     try {
       if (!isFirst) await this.#model.rename(this.#joined(), this.#me);
     } catch (error) {
-      this.#complain(`Your name could not be changed. ${error.message}`);
+      this.#complain('Your name could not be changed', error);
     }
   }
 
@@ -153,7 +171,8 @@ export class App {
       return;
     }
     this.#open.firstUnread = null;
-    this.#outbox.send(this.#roomNow(), !this.#isRoomKnown(), this.#me, text);
+    const room = this.#roomNow();
+    this.#outbox.send(room, () => this.#standingIn(room.id), this.#me, text);
     this.#draw();
     this.#scroller.toEnd();
   }
@@ -169,11 +188,22 @@ export class App {
   #roomNow() {
     const { id } = this.#open;
     const known = this.#rooms?.find((room) => room.id === id);
-    return known ?? { id, name: this.#names.get(id) ?? titleOf(id), count: 0, last: null };
+    const name = this.#names.get(id) ?? cleanName(titleOf(id));
+    return known ?? { id, name, count: 0, last: null };
+  }
+
+  #isKnown(roomId) {
+    return this.#rooms?.some(({ id }) => id === roomId) ?? false;
   }
 
   #isRoomKnown() {
-    return this.#rooms?.some(({ id }) => id === this.#open?.id) ?? false;
+    return this.#isKnown(this.#open?.id);
+  }
+
+  /** What has to be said beside a message; of a room that is not open we do not know all. */
+  #standingIn(roomId) {
+    const isMember = this.#open?.id === roomId && this.#open.mine !== undefined;
+    return { isNewRoom: !this.#isKnown(roomId), isMember };
   }
 
   #joined() {
@@ -182,17 +212,19 @@ export class App {
 
   /** To be in a room is to be among its members; who looks into one that exists comes in. */
   async #join() {
-    const { id, members } = this.#open;
+    const { id, members, mine } = this.#open;
     const { uid, name } = this.#me;
     if (members === null || name === null || !this.#isRoomKnown()) return;
-    const mine = members.find((member) => member.uid === uid);
+    if (!this.#joined().includes(id)) {
+      this.#memory.set(`joined.${uid}`, [...this.#joined(), id]);
+    }
     if (mine?.name === name || this.#open.joinedAs === name) return;
     this.#open.joinedAs = name;
-    this.#memory.set(`joined.${uid}`, [...new Set([...this.#joined(), id])]);
     try {
-      await this.#model.join(id, this.#me, mine === undefined);
+      if (mine === undefined) await this.#model.join(id, this.#me);
+      else await this.#model.rename([id], this.#me);
     } catch (error) {
-      this.#complain(`You could not come in. ${error.message}`);
+      this.#complain('You could not come in', error);
     }
   }
 
@@ -210,7 +242,8 @@ export class App {
     this.#drawHeader();
     this.#drawTimeline(now);
     this.#composer.turnTo(this.#open?.id ?? null, isOpen ? this.#roomNow().name : '');
-    this.#empty.show(this.#rooms, isOpen ? this.#roomNow() : null, this.#messages());
+    const problem = this.#problem ?? this.#open?.problem ?? null;
+    this.#empty.show(this.#rooms, isOpen ? this.#roomNow() : null, this.#messages(), problem);
   }
 
   #drawRooms(now) {
@@ -273,13 +306,18 @@ export class App {
     if (!document.hidden) setText(find('#announcer'), `${nameOf(message)}: ${message.text}`);
   }
 
+  /** The messages of the open room and what is on its way there; null while they are not known. */
   #messages() {
-    const { id, messages } = this.#open ?? { messages: null };
-    return messages === null ? null : this.#outbox.merge(id, messages);
+    if (this.#open === null) return null;
+    const { id, messages } = this.#open;
+    const shown = this.#outbox.merge(id, messages ?? []);
+    const isEmptyRoom = this.#rooms !== null && !this.#isRoomKnown();
+    return messages !== null || isEmptyRoom || shown.length > 0 ? shown : null;
   }
 
-  #complain(text) {
-    console.warn(text);
+  #complain(what, error) {
+    const text = `${what}: ${whyRefused(error)}.`;
+    console.warn(text, error.message);
     const toast = find('#toast');
     toast.textContent = text;
     toast.hidden = false;

@@ -4,7 +4,8 @@ const MINUTE_MS = 60 * 1000;
 const HOUR_MS = 60 * MINUTE_MS;
 const HUES = 24;
 
-const WORD = /^[\p{L}\p{N}\p{Extended_Pictographic}]/u;
+const LETTER = /[\p{L}\p{N}]\p{M}*/u;
+const PICTURE = /^\p{Extended_Pictographic}/u;
 const CLOCK = new Intl.DateTimeFormat(undefined, { hour: 'numeric', minute: '2-digit' });
 const WEEKDAY = new Intl.DateTimeFormat('en', { weekday: 'long' });
 const SHORT_WEEKDAY = new Intl.DateTimeFormat('en', { weekday: 'short' });
@@ -66,11 +67,13 @@ export function dayOf(at) {
   return `${date.getFullYear()}-${date.getMonth() + 1}-${date.getDate()}`;
 }
 
-/** One or two letters for a name: of its first and its last word. */
+/** One or two letters or digits for a name: of its first and its last word; else its picture. */
 export function initials(name) {
-  const words = name.split(/[\s_.\-/]+/u).filter((word) => WORD.test(word));
-  const chosen = words.length > 1 ? [words[0], words.at(-1)] : words.slice(0, 1);
-  return chosen.map((word) => firstCharacter(word).toLocaleUpperCase()).join('') || '?';
+  const words = name.split(/[\s_.\-/]+/u);
+  const letters = words.flatMap((word) => LETTER.exec(word)?.[0] ?? []);
+  const chosen = letters.length > 1 ? [letters[0], letters.at(-1)] : letters;
+  if (chosen.length > 0) return chosen.join('').toLocaleUpperCase();
+  return words.map(firstCharacter).find((character) => PICTURE.test(character)) ?? '?';
 }
 
 /** Choose a hue, the same for the same id each time, from a palette of hues well apart. */

@@ -2,6 +2,7 @@
 
 import { connect } from '/.client/index.js';
 import { App } from './app.js';
+import { devToken } from './dev_token.js';
 import { find } from './dom.js';
 import { findIdentity, randomUid } from './identity.js';
 import { openMemory } from './memory.js';
@@ -12,7 +13,11 @@ import { openUnread } from './unread.js';
 const parameters = new URLSearchParams(location.search);
 const memory = openMemory(() => localStorage);
 const me = findIdentity(memory, parameters.get('name'), randomUid);
-const database = connect(location.origin, { namespace: parameters.get('ns') ?? undefined });
+const database = connect(location.origin, {
+  namespace: parameters.get('ns') ?? undefined,
+  token: devToken(me),
+  onAuthError: (error) => app.signInRefused(error),
+});
 const model = new Model(database);
 const outbox = new Outbox(model, () => app.changed());
 const app = new App({ me, memory, model, outbox, unread: openUnread(memory, me.uid) });

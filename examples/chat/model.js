@@ -33,40 +33,48 @@ export class Model {
     return Date.now() + this.#database.serverTimeOffset;
   }
 
-  /** @param {(rooms: Room[]) => void} callback */
-  onRooms(callback) {
+  /**
+   * @param {(rooms: Room[]) => void} callback
+   * @param {(error: Error) => void} onRefused the server does not let us look, or no longer
+   */
+  onRooms(callback, onRefused) {
     return this.#database.ref('/rooms').onValue((snapshot) => {
       callback([...snapshot].map(readRoom));
-    });
+    }, onRefused);
   }
 
   /** @param {(members: Member[]) => void} callback */
-  onMembers(room, callback) {
+  onMembers(room, callback, onRefused) {
     return this.#place('members', room).onValue((snapshot) => {
       callback([...snapshot].map(readMember));
-    });
+    }, onRefused);
   }
 
   /** @param {(messages: import('./timeline.js').Message[]) => void} callback */
-  onMessages(room, callback) {
+  onMessages(room, callback, onRefused) {
     return this.#place('messages', room).onValue((snapshot) => {
       callback([...snapshot].map(readMessage).filter((message) => message !== null));
-    });
+    }, onRefused);
   }
 
   async createRoom(id, name) {
     await this.#place('rooms', id).update({ name, created: serverTimestamp() });
   }
 
-  async join(room, me, isNew) {
-    const place = this.#place('members', room).child(me.uid);
-    await place.update(isNew ? { name: me.name, joined: serverTimestamp() } : { name: me.name });
+  async join(room, me) {
+    await this.#place('members', room).child(me.uid).set(newMember(me.name));
   }
 
-  /** Change one's name in all the rooms one has joined, at once. */
-  async rename(rooms, me) {
-    const names = rooms.map((room) => [`${room}/${me.uid}/name`, me.name]);
-    if (names.length > 0) await this.#database.ref('/members').update(Object.fromEntries(names));
+  /** Change one's name in all of these rooms that one is a member of, at once. */
+  async rename(rooms, { uid, name }) {
+    const places = rooms.map((room) => `${room}/${uid}/name`);
+    const names = await Promise.all(
+      places.map((place) => this.#database.ref('/members').child(place).get()),
+    );
+    const standing = places.filter((_, index) => names[index].exists());
+    if (standing.length === 0) return;
+    const changes = Object.fromEntries(standing.map((place) => [place, name]));
+    await this.#database.ref('/members').update(changes);
   }
 
   newMessageId(room) {
@@ -74,18 +82,20 @@ export class Model {
   }
 
   /**
-   * Send a message: itself, the room's count and its last words, in one step.
+   * Send a message: itself, the room's count and its last words, in one step; if need be also the
+   * room, and its writer's coming in.
    *
    * @param {Room} room
-   * @param {boolean} isNewRoom the room comes into being with its first message
+   * @param {{isNewRoom: boolean, isMember: boolean}} standing
    * @param {{id: string, sender: string, name: string, text: string}} message
    */
-  async send(room, isNewRoom, { id, sender, name, text }) {
+  async send(room, { isNewRoom, isMember }, { id, sender, name, text }) {
     const timestamp = serverTimestamp();
     const last = { sender, name, message: preview(text, PREVIEW_LENGTH), timestamp };
     const made = { [`rooms/${room.id}/name`]: room.name, [`rooms/${room.id}/created`]: timestamp };
     await this.#database.ref('/').update({
       ...(isNewRoom ? made : {}),
+      ...(isMember ? {} : { [`members/${room.id}/${sender}`]: newMember(name) }),
       [`messages/${room.id}/${id}`]: { sender, name, message: text, timestamp },
       [`rooms/${room.id}/count`]: increment(1),
       [`rooms/${room.id}/last`]: last,
@@ -95,6 +105,10 @@ export class Model {
   #place(kind, room) {
     return this.#database.ref(`/${kind}`).child(room);
   }
+}
+
+function newMember(name) {
+  return { name, joined: serverTimestamp() };
 }
 
 // Anybody may write anything into an open database: what is read is checked.

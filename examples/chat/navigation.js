@@ -10,6 +10,7 @@ export function currentRoom() {
   const asked = new URLSearchParams(location.search).get('room') ?? '';
   // An address can hold anything; what cannot be a key is taken for a room's name.
   const isId = asked.length <= MAX_ID_LENGTH && !FORBIDDEN.test(asked);
+  if (asked.trim() === '') return null;
   return (isId ? asked : roomIdOf(asked)) || null;
 }
 

@@ -1,4 +1,10 @@
-/** The room on the screen: its members and messages, and what of them is new. */
+/**
+ * The room on the screen: its members and messages, and what of them is new.
+ *
+ * Messages are for members only: they are asked for once the server counts us among these.
+ */
+
+import { whyRefused } from './refusal.js';
 
 const PAGE = 200;
 
@@ -7,6 +13,8 @@ export class OpenRoom {
   members = null;
   /** @type {import('./timeline.js').Message[] | null} null until they have come */
   messages = null;
+  /** @type {string | null} why the server does not let us look, as a sentence */
+  problem = null;
   /** How many of the last messages are on the page. */
   shown = PAGE;
   /** The message above which the line "New" stands. */
@@ -18,7 +26,11 @@ export class OpenRoom {
   #hasArrived = false;
   #isMarked = false;
   #uid;
-  #stops;
+  #unread;
+  #model;
+  #onChange;
+  #stopMembers;
+  #stopMessages = null;
 
   /**
    * @param {string} id
@@ -29,22 +41,24 @@ export class OpenRoom {
   constructor(id, { uid, unread }, model, onChange) {
     this.id = id;
     this.#uid = uid;
-    this.#stops = [
-      model.onMembers(id, (members) => {
-        this.members = members;
-        onChange();
-      }),
-      model.onMessages(id, (messages) => {
-        if (this.messages === null) this.#begin(messages, unread);
-        else this.#goOn(messages);
-        this.messages = messages;
-        onChange();
-      }),
-    ];
+    this.#unread = unread;
+    this.#model = model;
+    this.#onChange = onChange;
+    this.#stopMembers = model.onMembers(
+      id,
+      (members) => this.#takeMembers(members),
+      (error) => this.#refused(error),
+    );
   }
 
   close() {
-    for (const stop of this.#stops) stop();
+    this.#stopMembers();
+    this.#stopMessages?.();
+  }
+
+  /** Our own entry among the members; undefined while there is none. */
+  get mine() {
+    return this.members?.find(({ uid }) => uid === this.#uid);
   }
 
   showEarlier() {
@@ -76,7 +90,48 @@ export class OpenRoom {
     return new Map(times.map(({ sender, at }) => [sender, at]));
   }
 
-  #begin(messages, unread) {
+  #takeMembers(members) {
+    const wasMember = this.mine !== undefined;
+    this.members = members;
+    const isMember = this.mine !== undefined;
+    if (wasMember && !isMember) {
+      this.joinedAs = null; // what was taken from us we may ask for again
+      this.problem = null;
+    }
+    if (isMember && this.#stopMessages === null) this.#askForMessages();
+    this.#onChange();
+  }
+
+  #askForMessages() {
+    this.#stopMessages = this.#model.onMessages(
+      this.id,
+      (messages) => this.#takeMessages(messages),
+      (error) => {
+        this.messages = null;
+        this.#stopMessages = null;
+        // Who is no member any more, because all data went for example, is not to be told so.
+        if (this.mine === undefined) this.#onChange();
+        else this.#refused(error);
+      },
+    );
+  }
+
+  #takeMessages(messages) {
+    if (this.messages === null) this.#begin(messages);
+    else this.#goOn(messages);
+    this.messages = messages;
+    this.problem = null;
+    this.#onChange();
+  }
+
+  #refused(error) {
+    this.problem = `You cannot look into this room: ${whyRefused(error)}.`;
+    this.#onChange();
+  }
+
+  #begin(messages) {
+    const unread = this.#unread;
+    this.#unread = 0;
     this.#known = new Set(messages.map(({ id }) => id));
     if (unread === 0 || unread >= messages.length) return;
     const ofOthers = messages.slice(-unread).filter(({ sender }) => sender !== this.#uid);

@@ -1,5 +1,7 @@
 /** Messages of one's own that the server has not acknowledged yet, by room. */
 
+import { whyRefused } from './refusal.js';
+
 export class Outbox {
   #waiting = new Map();
   #model;
@@ -14,12 +16,19 @@ export class Outbox {
     this.#onChange = onChange;
   }
 
-  /** Send a new message; it shows as pending until the server has it. */
-  send(room, isNewRoom, me, text) {
+  /**
+   * Send a new message; it shows as pending until the server has it.
+   *
+   * @param {import('./model.js').Room} room
+   * @param {() => {isNewRoom: boolean, isMember: boolean}} standing asked anew for each attempt
+   * @param {{uid: string, name: string}} me
+   * @param {string} text
+   */
+  send(room, standing, me, text) {
     const id = this.#model.newMessageId(room.id);
     const at = this.#model.now();
     const message = { id, sender: me.uid, name: me.name, text, at, state: 'pending' };
-    this.#attempt({ room, isNewRoom, message });
+    this.#attempt({ room, standing, message });
   }
 
   /** Send a message again that was refused. */
@@ -43,20 +52,24 @@ export class Outbox {
   }
 
   async #attempt(entry) {
-    const { id } = entry.message;
-    this.#put(id, entry, 'pending');
+    const { room, message } = entry;
+    this.#put(entry, { state: 'pending' });
+    const standing = entry.standing();
     try {
-      await this.#model.send(entry.room, entry.isNewRoom, entry.message);
-      this.#waiting.delete(id);
+      await this.#model.send(room, standing, message);
+      this.#waiting.delete(message.id);
       this.#onChange();
     } catch (error) {
       console.warn(error.message);
-      this.#put(id, entry, 'failed');
+      // Somebody made the room just before us: then it is there, and needs only the message.
+      if (standing.isNewRoom && !entry.standing().isNewRoom) this.#attempt(entry);
+      else this.#put(entry, { state: 'failed', problem: whyRefused(error) });
     }
   }
 
-  #put(id, entry, state) {
-    this.#waiting.set(id, { ...entry, message: { ...entry.message, state } });
+  #put(entry, news) {
+    const message = { ...entry.message, ...news };
+    this.#waiting.set(message.id, { ...entry, message });
     this.#onChange();
   }
 }

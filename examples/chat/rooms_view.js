@@ -62,7 +62,7 @@ function update(item, { room, unread, isOpen, href }, { now, uid }) {
   if (isOpen) link.setAttribute('aria-current', 'page');
   else link.removeAttribute('aria-current');
   tile.style.setProperty('--hue', String(hueOf(room.id)));
-  setText(tile, initials(room.name).slice(0, 2));
+  setText(tile, initials(room.name));
   setText(name, room.name);
   setText(time, room.last === null ? '' : shortTime(room.last.at, now));
   setText(last, lastWords(room.last, uid));

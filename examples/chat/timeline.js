@@ -17,6 +17,7 @@ const GROUP_MS = 5 * 60 * 1000;
  * @property {string} text
  * @property {number | null} at milliseconds
  * @property {'sent' | 'pending' | 'failed'} state
+ * @property {string} [problem] why it failed, as the end of a sentence
  */
 
 /**

@@ -44,7 +44,8 @@ function createMessage() {
   const head = element('p', { class: 'message-head' }, element('span', { class: 'message-name' }));
   const text = element('p', { 'data-test': 'message-text', dir: 'auto' });
   const bubble = element('div', { class: 'bubble' }, text);
-  const foot = element('p', { class: 'message-foot' }, element('time'), element('span'));
+  const note = element('span', { 'data-test': 'message-note' });
+  const foot = element('p', { class: 'message-foot' }, element('time'), note);
   const body = element('div', { class: 'message-body' }, head, bubble, foot);
   return element('li', { class: 'message', 'data-test': 'message' }, makeAvatar(), body);
 }
@@ -81,13 +82,17 @@ function showFoot(foot, message, now) {
   const showsTime = message.state === 'sent' && message.at !== null;
   setText(time, showsTime ? messageTime(message.at, now) : '');
   if (message.at !== null) time.dateTime = new Date(message.at).toISOString();
-  if (note.dataset.state === message.state) return;
-  note.dataset.state = message.state;
-  note.replaceChildren(...NOTES[message.state]());
+  const shown = `${message.state} ${message.problem ?? ''}`;
+  if (note.dataset.shown === shown) return;
+  note.dataset.shown = shown;
+  note.replaceChildren(...NOTES[message.state](message));
 }
 
 const NOTES = {
   sent: () => [],
   pending: () => ['Sending…'],
-  failed: () => ['Not sent. ', element('button', { type: 'button', class: 'retry' }, 'Try again')],
+  failed: ({ problem }) => [
+    `Not sent: ${problem}. `,
+    element('button', { type: 'button', class: 'retry' }, 'Try again'),
+  ],
 };

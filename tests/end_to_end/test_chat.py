@@ -1,21 +1,32 @@
-"""Two browsers chat: messages appear in the other at once, and outlive kill -9 of the server."""
+"""Two browsers chat, with and without the chat's rules.
 
+Messages appear in the other at once and outlive kill -9 of the server; under the rules nobody
+speaks in another's name.
+"""
+
+import base64
+import json
 import re
-from collections.abc import Callable, Iterator
+import signal
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, ViewportSize, expect
 
 from tests.server_process import ServerProcess, StartServer
 
 CHAT = Path(__file__).parent.parent.parent / "examples" / "chat"
+RULES = CHAT / "rules.json"
+OWNER = {"Authorization": "Bearer owner"}
+ID = "-Mqz1RFL0000000000ab"
 AT_ONCE_MS = 2_000
 BACK_MS = 40_000  # the client's longest wait between two tries is part of it
-DESKTOP = {"width": 1280, "height": 800}
-PHONE = {"width": 390, "height": 844}
+DESKTOP: ViewportSize = {"width": 1280, "height": 800}
+PHONE: ViewportSize = {"width": 390, "height": 844}
 
 TALK = (
     ("Mary", "Has anybody been up there since the storm?"),
@@ -72,9 +83,13 @@ class Visitor:
 Invite = Callable[..., Visitor]
 
 
-@pytest.fixture
-def server(start_server: StartServer) -> ServerProcess:
-    return start_server("--static", str(CHAT))
+@pytest.fixture(params=["open", "with rules"])
+def server(start_server: StartServer, request: pytest.FixtureRequest) -> ServerProcess:
+    with_rules = ("--rules", str(RULES)) if request.param == "with rules" else ()
+    return start_server("--static", str(CHAT), *with_rules)
+
+
+only_with_rules = pytest.mark.parametrize("server", ["with rules"], indirect=True)
 
 
 @pytest.fixture
@@ -159,3 +174,173 @@ def test_it_looks_good(invite: Invite, artefacts: Path) -> None:
     phone.picture(artefacts / "chat-phone.png")
     width = phone.page.evaluate("document.documentElement.scrollWidth")
     assert width <= PHONE["width"], "nothing sticks out of a phone's screen"
+
+
+# Under the rules
+
+
+def say_as(uid: str, sender: str, text: str) -> dict[str, object]:
+    """Return the update that says something, as the page does it."""
+    timestamp = {".sv": "timestamp"}
+    words = {"sender": sender, "name": "Mary", "message": text, "timestamp": timestamp}
+    return {
+        f"members/tree-house/{uid}": {"name": "Mallory", "joined": timestamp},
+        f"messages/tree-house/{ID}": words,
+        "rooms/tree-house/count": {".sv": {"increment": 1}},
+        "rooms/tree-house/last": {**words, "sender": uid},
+    }
+
+
+def token_of(uid: str) -> str:
+    """Make an unsigned token, as the page does."""
+    parts = ({"alg": "none", "type": "JWT"}, {"sub": uid})
+    encoded = (base64.urlsafe_b64encode(json.dumps(part).encode()) for part in parts)
+    return ".".join(text.decode().rstrip("=") for text in encoded) + "."
+
+
+def update_by_rest(server: ServerProcess, uid: str, update: Mapping[str, object]) -> httpx.Response:
+    return httpx.patch(f"{server.url}/.json", params={"auth": token_of(uid)}, json=update)
+
+
+UPDATE_BY_CLIENT = """
+async ([token, update]) => {
+  const { connect } = await import('/.client/index.js');
+  const database = connect(location.origin, { token });
+  try {
+    await database.ref('/').update(update);
+    return 'OK';
+  } catch (error) {
+    return error.code;
+  } finally {
+    database.close();
+  }
+}
+"""
+
+
+def update_by_client(visitor: Visitor, uid: str, update: Mapping[str, object]) -> object:
+    return visitor.page.evaluate(UPDATE_BY_CLIENT, [token_of(uid), update])
+
+
+def uid_of(server: ServerProcess, name: str) -> str:
+    members = httpx.get(f"{server.url}/members/tree-house.json", headers=OWNER).json()
+    [uid] = (uid for uid, member in members.items() if member["name"] == name)
+    assert isinstance(uid, str)
+    return uid
+
+
+@only_with_rules
+def test_nobody_speaks_in_anothers_name(invite: Invite, server: ServerProcess) -> None:
+    mary = invite("Mary")
+    mary.create_room("Tree house")
+    mary.say("It is really me.")
+    mary.sees("It is really me.")
+    victim = uid_of(server, "Mary")
+    forged = say_as("mallory", victim, "I owe Mallory a hundred.")
+    assert update_by_client(mary, "mallory", forged) == "PERMISSION_DENIED"
+    answer = update_by_rest(server, "mallory", forged)
+    assert (answer.status_code, answer.json()) == (401, {"error": "Permission denied"})
+    own = say_as("mallory", "mallory", "I am Mallory.")
+    assert update_by_client(mary, "mallory", own) == "OK"
+    mary.sees("I am Mallory.")
+    change = {f"messages/tree-house/{ID}/message": "Mallory owes everybody."}
+    assert update_by_client(mary, victim, change) == "PERMISSION_DENIED"
+    assert update_by_rest(server, victim, change).status_code == 401
+    expect(mary.find("message-text")).to_have_count(2)
+
+
+@only_with_rules
+def test_messages_are_for_members(invite: Invite, server: ServerProcess) -> None:
+    mary = invite("Mary")
+    mary.create_room("Tree house")
+    mary.say("Among ourselves")
+    mary.sees("Among ourselves")
+    place, member = f"{server.url}/messages/tree-house.json", uid_of(server, "Mary")
+    assert httpx.get(place).status_code == 401
+    assert httpx.get(place, params={"auth": token_of("stranger")}).status_code == 401
+    assert httpx.get(place, params={"auth": token_of(member)}).status_code == 200
+    newcomer = invite("Hamadi")
+    newcomer.open_room("Tree house")
+    newcomer.sees("Among ourselves")
+    assert uid_of(server, "Hamadi")
+
+
+@only_with_rules
+def test_two_who_make_one_room_at_once_both_speak_in_it(
+    invite: Invite, server: ServerProcess
+) -> None:
+    mary, hamadi = invite("Mary"), invite("Hamadi")
+    for visitor in (mary, hamadi):
+        visitor.page.goto(f"{server.url}/?room=tree-house")
+        expect(visitor.find("connection")).to_have_attribute("data-state", "online")
+        expect(visitor.find("empty")).to_contain_text("This is where Tree House begins")
+    assert server.process is not None
+    server.process.send_signal(signal.SIGSTOP)  # what both ask for arrives at once
+    for visitor in (mary, hamadi):
+        visitor.say(f"{visitor.name} was first!")
+    server.process.send_signal(signal.SIGCONT)
+    for visitor in (mary, hamadi):
+        for text in ("Mary was first!", "Hamadi was first!"):
+            visitor.sees(text)
+    assert httpx.get(f"{server.url}/rooms/tree-house/count.json", headers=OWNER).json() == 2
+
+
+@only_with_rules
+def test_a_new_name_is_told_in_every_room(invite: Invite, server: ServerProcess) -> None:
+    mary = invite("Mary")
+    for room in ("Kitchen", "Tree house"):
+        mary.create_room(room)
+        mary.say("Hello")
+        mary.sees("Hello")
+    mary.find("me").click()
+    mary.find("name-input").fill("Maria")
+    mary.find("name-input").press("Enter")
+    mary.say("Call me Maria")
+    mary.sees("Call me Maria")
+    members = httpx.get(f"{server.url}/members.json", headers=OWNER).json()
+    names = {member["name"] for room in members.values() for member in room.values()}
+    assert (sorted(members), names) == (["kitchen", "tree-house"], {"Maria"})
+
+
+@only_with_rules
+def test_what_is_denied_is_said_in_words(
+    invite: Invite, server: ServerProcess, artefacts: Path
+) -> None:
+    mary = invite("Mary")
+    mary.create_room("Tree house")
+    mary.say("Before")
+    mary.sees("Before")
+    closing = RULES.read_text().replace("auth != null && (data.exists()", "false && (data.exists()")
+    put_rules(server, closing)
+    mary.say("Too late")
+    failed = mary.find("message").filter(has_text="Too late")
+    expect(failed).to_have_attribute("data-state", "failed")
+    expect(failed.locator('[data-test="message-note"]')).to_have_text(
+        "Not sent: the rules of this server do not allow it. Try again"
+    )
+    mary.picture(artefacts / "chat-denied.png")
+    put_rules(server, RULES.read_text())
+    failed.get_by_text("Try again").click()
+    expect(failed).to_have_attribute("data-state", "sent")
+    put_rules(server, '{"rules": {}}')
+    expect(mary.find("empty")).to_contain_text("the rules of this server do not allow it")
+
+
+def put_rules(server: ServerProcess, text: str) -> None:
+    answer = httpx.put(f"{server.url}/.settings/rules.json", content=text, headers=OWNER)
+    assert answer.status_code == 200, answer.text
+
+
+def test_where_unsigned_tokens_do_not_count_the_page_says_so(
+    browser: Browser, start_server: StartServer
+) -> None:
+    server = start_server("--no-dev", "--static", str(CHAT), "--rules", str(RULES))
+    with browser.new_context(viewport=DESKTOP) as context:
+        mary = Visitor(context.new_page(), "Mary")
+        mary.come_in(f"{server.url}/")
+        expect(mary.page.locator("#toast")).to_have_text(
+            "The server did not let you sign in: "
+            "it takes unsigned tokens only when it was started with --dev."
+        )
+        expect(mary.find("empty")).to_contain_text("the rules of this server do not allow it")
+        assert mary.errors == []

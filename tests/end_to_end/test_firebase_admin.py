@@ -1,21 +1,46 @@
 """The PyPI package `firebase-admin`, unmodified, pointed here as one points it at the emulator."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import firebase_admin
+import httpx
 import pytest
 from firebase_admin import db
-from firebase_admin.exceptions import InvalidArgumentError
+from firebase_admin.exceptions import InvalidArgumentError, UnauthenticatedError
 
 from tests.server_process import ServerProcess
 
+OWN_RULES = {"bound": {"$uid": {".read": "auth.uid == $uid", ".write": "auth.uid == $uid"}}}
+OpenApp = Callable[..., firebase_admin.App]
+
 
 @pytest.fixture
-def app(server: ServerProcess, monkeypatch: pytest.MonkeyPatch) -> Iterator[firebase_admin.App]:
+def open_app(server: ServerProcess, monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenApp]:
+    """Open apps with options of their own, in a namespace whose rules let nobody do much."""
     monkeypatch.setenv("FIREBASE_DATABASE_EMULATOR_HOST", server.address)
-    made = firebase_admin.initialize_app(options={"databaseURL": "https://admin.firebaseio.com"})
-    yield made
-    firebase_admin.delete_app(made)
+    rules = httpx.put(
+        f"{server.url}/.settings/rules.json?ns=admin",
+        json={"rules": OWN_RULES},
+        headers={"Authorization": "Bearer owner"},
+    )
+    assert rules.status_code == 200, rules.text
+    opened: list[firebase_admin.App] = []
+
+    def open_one(**options: Any) -> firebase_admin.App:
+        url = {"databaseURL": "https://admin.firebaseio.com"}
+        app = firebase_admin.initialize_app(options=url | options, name=f"app-{len(opened)}")
+        opened.append(app)
+        return app
+
+    yield open_one
+    for app in opened:
+        firebase_admin.delete_app(app)
+
+
+@pytest.fixture
+def app(open_app: OpenApp) -> firebase_admin.App:
+    return open_app()
 
 
 def test_it_sets_and_gets(app: firebase_admin.App) -> None:
@@ -57,3 +82,23 @@ def test_it_gets_lists_as_lists(app: firebase_admin.App) -> None:
 def test_it_is_told_what_was_wrong(app: firebase_admin.App) -> None:
     with pytest.raises(InvalidArgumentError, match="Invalid data"):
         db.reference("wrong", app).set({"a.b": 1})
+
+
+def test_an_override_is_bound_by_the_rules(open_app: OpenApp, app: firebase_admin.App) -> None:
+    ann = open_app(databaseAuthVariableOverride={"uid": "ann"})
+    db.reference("bound/ann", ann).set("hers")
+    assert db.reference("bound/ann", ann).get() == "hers"
+    with pytest.raises(UnauthenticatedError, match="Permission denied"):
+        db.reference("bound/bob", ann).set(1)
+    with pytest.raises(UnauthenticatedError, match="Permission denied"):
+        db.reference("users", ann).get()
+    assert db.reference("bound", app).get() == {"ann": "hers"}
+
+
+def test_an_override_of_nothing_is_nobody(open_app: OpenApp) -> None:
+    nobody = open_app(databaseAuthVariableOverride=None)
+    place = db.reference("bound/ann", nobody)
+    with pytest.raises(UnauthenticatedError, match="Permission denied"):
+        place.get()
+    with pytest.raises(UnauthenticatedError, match="Permission denied"):
+        place.set(1)

@@ -13,7 +13,7 @@ RunNode = Callable[..., str]
 StartNode = Callable[..., subprocess.Popen[str]]
 
 
-@pytest.mark.parametrize("scenarios", ["values", "events", "admin"])
+@pytest.mark.parametrize("scenarios", ["values", "events", "admin", "rules", "rules_unit_testing"])
 def test_the_sdk_finds_what_firebase_would_give(
     server: ServerProcess, run_node: RunNode, scenarios: str
 ) -> None:

@@ -3,6 +3,7 @@
 import errno
 import ipaddress
 import logging
+import shlex
 import socket
 import sys
 from collections.abc import Callable
@@ -12,8 +13,11 @@ from typing import Final
 import uvicorn
 
 from treedb import __version__
+from treedb.auth.admin_token import check_admin_token
 from treedb.auth.authenticator import build_authenticator
 from treedb.auth.claims import Binding
+from treedb.auth.client_tokens import check_secret
+from treedb.auth.dev_tokens import OWNER
 from treedb.clock import SystemClock
 from treedb.config import DEFAULT_LIMITS, Settings
 from treedb.errors import SettingsError, Unavailable
@@ -41,6 +45,9 @@ def run(settings: Settings) -> None:
     prepare_data_folder(settings.data)
     listener = listen_at(settings.host, settings.port)
     logging.basicConfig(format=LOG_FORMAT, level=logging.WARNING)
+    logging.getLogger("treedb.rules").setLevel(
+        logging.INFO
+    )  # which rules are in force, and since when
     if settings.unsafe_no_fsync:
         print(NO_FSYNC_WARNING, file=sys.stderr, flush=True)
     clock = SystemClock()
@@ -65,6 +72,10 @@ def check_settings(settings: Settings) -> None:
             f"--dev honours credentials that anybody can write, and {settings.host} is not a "
             "loopback address: others could reach the server. Use --host 127.0.0.1."
         )
+    if settings.admin_token is not None:
+        check_admin_token(settings.admin_token)
+    if settings.auth_secret is not None:
+        check_secret(settings.auth_secret)
     if settings.static is not None and not settings.static.is_dir():
         raise SettingsError(f"static: {settings.static} is not a folder.")
 
@@ -105,11 +116,12 @@ def url_of(host: str, port: int) -> str:
 
 def greeting(settings: Settings, url: str) -> str:
     """Return what is printed when the server serves: where it is and what to try."""
+    bearer = _bearer(settings)
     lines = [
         f"treedb {__version__} serves {settings.data} at {url} ({_guard(settings)})",
         "Try:",
-        f"""  curl -X PUT -d '{{"name":"Mary Chen"}}' {url}/users/mchen.json""",
-        f"  curl {url}/users.json",
+        f"""  curl {bearer}-X PUT -d '{{"name":"Mary Chen"}}' {url}/users/mchen.json""",
+        f"  curl {bearer}{url}/users.json",
     ]
     if settings.static is not None:
         lines.append(f"  open {url}/ in a browser: it shows {settings.static}")
@@ -125,7 +137,16 @@ def _guard(settings: Settings) -> str:
         return f"{mode}no access rules"
     if settings.admin_token is not None:
         return "locked: no rules"
-    return f"locked: no rules; the admin token is in {settings.data / FILE}"
+    return "locked: no rules, so that only an administrator may read or write"
+
+
+def _bearer(settings: Settings) -> str:
+    """Return how curl gives an administrator's credential, "" where everybody may write."""
+    if settings.dev:
+        return "" if settings.rules is None else f'-H "Authorization: Bearer {OWNER}" '
+    if settings.admin_token is not None:
+        return '-H "Authorization: Bearer $TREEDB_ADMIN_TOKEN" '
+    return f'-H "Authorization: Bearer $(cat {shlex.quote(str(settings.data / FILE))})" '
 
 
 class _Server(uvicorn.Server):

@@ -166,7 +166,7 @@ def _value_of(setting: "Field[Any]", source: str, found: object) -> object:
     value = kind.read(found)
     if value is None:
         if setting.metadata["takes"] == "secret":
-            raise SettingsError(f"{source} is no {kind.allowed}.")
+            raise SettingsError(f"{source} is empty or no text; allowed: {kind.allowed}.")
         shown = str(found) if isinstance(found, Path) else found
         raise SettingsError(f"{source} is {shown!r}; allowed: {kind.allowed}.")
     return value

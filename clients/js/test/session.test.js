@@ -162,6 +162,15 @@ test('no write is judged while the token is still being fetched', async () => {
   assert.deepEqual(sockets[1].taken(), [], 'the answer of a connection that is gone');
 });
 
+test('why something is denied is warned of, where the server tells', async (context) => {
+  const warn = context.mock.method(console, 'warn', () => {});
+  const { sockets } = await setUp();
+  sockets[0].greet();
+  sockets[0].push('sd', { msg: 'DENIED set /a\n  no rule grants it' });
+  const said = warn.mock.calls.map(({ arguments: [text] }) => text);
+  assert.deepEqual(said, ['treedb: DENIED set /a\n  no rule grants it']);
+});
+
 test('a token revoked by the server leads to a new connection', async () => {
   const { machine, sockets, authErrors } = await setUp(() => 't');
   sockets[0].greet();

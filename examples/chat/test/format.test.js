@@ -52,7 +52,7 @@ test('days are those of the reader, not of the last 24 hours', () => {
   for (const [age, label] of cases) assert.equal(dayLabel(NOW - age, NOW), label);
 });
 
-test('initials are one or two letters of any script', () => {
+test('initials are one or two letters or digits of any script, else a picture', () => {
   const cases = [
     ['Mary Chen', 'MC'],
     ['mary', 'M'],
@@ -61,10 +61,20 @@ test('initials are one or two letters of any script', () => {
     ['', '?'],
     ['日本 太郎', '日太'],
     ['émile zola', 'ÉZ'],
-    ['👩‍👩‍👧 family', '👩‍👩‍👧F'],
-    ['Ideas & plans #1', 'IP'],
+    ['👩‍👩‍👧 family', 'F'],
+    ['Hiking 🥾', 'H'],
+    ['🥾Hiking 2024', 'H2'],
+    ['(Mary) "Chen"', 'MC'],
+    ['🥾 🎒', '🥾'],
+    ['!!!', '?'],
+    ['𝒜da', '𝒜'],
+    ['ẹ̀kọ́', 'Ẹ̀'.normalize('NFC')],
+    ['Ideas & plans #1', 'I1'],
   ];
-  for (const [name, letters] of cases) assert.equal(initials(name), letters);
+  for (const [name, letters] of cases) {
+    assert.equal(initials(name), letters);
+    assert.ok(initials(name).isWellFormed(), 'no character is cut in half');
+  }
 });
 
 test('an id has the same hue each time, and ids differ', () => {

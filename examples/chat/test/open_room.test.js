@@ -9,21 +9,23 @@ const from = (...ids) => ids.map((id) => message(id, id.startsWith('m') ? 'me' :
 /** A room whose data the test brings. */
 const setUp = (unread = 0) => {
   const stopped = [];
-  let bring;
-  let bringMembers;
-  const model = {
-    onMembers: (_, callback) => {
-      bringMembers = callback;
-      return () => stopped.push('members');
-    },
-    onMessages: (_, callback) => {
-      bring = callback;
-      return () => stopped.push('messages');
-    },
+  const asked = { members: [], messages: [] };
+  const listen = (kind) => (_, callback, onRefused) => {
+    asked[kind].push({ callback, onRefused });
+    return () => stopped.push(kind);
   };
+  const model = { onMembers: listen('members'), onMessages: listen('messages') };
   const room = new OpenRoom('general', { uid: 'me', unread }, model, () => {});
-  return { room, bring: (...ids) => bring(from(...ids)), bringMembers, stopped };
+  const bringMembers = (members) => asked.members.at(-1).callback(members);
+  const bring = (...ids) => {
+    if (asked.messages.length === 0) bringMembers([ME]);
+    asked.messages.at(-1).callback(from(...ids));
+  };
+  return { room, bring, bringMembers, stopped, asked };
 };
+const ME = { uid: 'me', name: 'Mary', joined: 1 };
+const BOB = { uid: 'bob', name: 'Robert', joined: 1 };
+const DENIED = { code: 'PERMISSION_DENIED', message: 'Permission denied' };
 
 beforeEach(() => {
   globalThis.document = { hidden: false };
@@ -77,7 +79,7 @@ test('messages carry the name their writer has now', () => {
   const { room, bring, bringMembers } = setUp();
   bring('b1');
   assert.equal(room.nameOf(room.messages[0]), 'bob');
-  bringMembers([{ uid: 'bob', name: 'Robert', joined: 1 }]);
+  bringMembers([ME, BOB]);
   assert.equal(room.nameOf(room.messages[0]), 'Robert');
 });
 
@@ -88,8 +90,49 @@ test('it is known when each wrote last', () => {
   assert.deepEqual([...room.lastWrote().keys()], ['bob', 'me']);
 });
 
+test('messages are asked for by members only, once', () => {
+  const { room, bringMembers, asked } = setUp();
+  assert.equal(room.mine, undefined);
+  bringMembers([BOB]);
+  assert.equal(asked.messages.length, 0);
+  bringMembers([BOB, ME]);
+  bringMembers([BOB, ME]);
+  assert.equal(asked.messages.length, 1);
+  assert.equal(room.mine, ME);
+});
+
+test('a room that is denied says why, until it lets us in', () => {
+  const { room, bring, bringMembers, asked } = setUp();
+  asked.members[0].onRefused(DENIED);
+  assert.match(room.problem, /rules/);
+  bring('b1');
+  assert.equal(room.problem, null);
+  asked.messages[0].onRefused(DENIED);
+  assert.match(room.problem, /rules/);
+  assert.equal(room.messages, null);
+  bringMembers([ME, BOB]);
+  bring('b1', 'b2');
+  assert.equal(asked.messages.length, 2);
+  assert.equal(room.problem, null);
+});
+
+test('who is a member no longer may come in again, and hears of no problem', () => {
+  const { room, bring, bringMembers, asked } = setUp();
+  bring('b1');
+  room.joinedAs = 'Mary';
+  bringMembers([BOB]);
+  asked.messages[0].onRefused(DENIED);
+  assert.equal(room.joinedAs, null);
+  assert.equal(room.problem, null);
+  assert.equal(room.messages, null);
+});
+
 test('closing ends the listens', () => {
-  const { room, stopped } = setUp();
+  const { room, bring, stopped } = setUp();
+  bring('b1');
   room.close();
   assert.deepEqual(stopped, ['members', 'messages']);
+  const unread = setUp();
+  unread.room.close();
+  assert.deepEqual(unread.stopped, ['members'], 'messages were never asked for');
 });
