@@ -1,100 +1,17 @@
 """The follower: who hears, in which order, and who is asked about again."""
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
 from pathlib import Path as FilePath
 
 import pytest
 
-from treedb.auth.identity import Auth
-from treedb.clock import SystemClock
-from treedb.config import DEFAULT_LIMITS
+from tests.follower_world import CLOSED, LIMITS, MARY, MEMBERS, OPEN, ROOM, Recorder, World
 from treedb.errors import PermissionDenied
-from treedb.follower import RECHECK_SECONDS, TURN_SECONDS, Access, Follower, Schedule
+from treedb.follower import RECHECK_SECONDS, TURN_SECONDS, Access
 from treedb.paths.path import ROOT, Path
-from treedb.rules.authority import NOBODY, Caller
-from treedb.store.kept_rules import KeptRules, Origin
+from treedb.rules.authority import NOBODY
 from treedb.store.store import Store
 from treedb.sync.delivery import Delivery
-from treedb.tree.commit import Commit
-from treedb.tree.patch import Patch
-from treedb.tree.values import Value
-from treedb.writes.writer import Batch, Outcome, Written
-
-LIMITS = replace(DEFAULT_LIMITS, map_bytes=1 << 26, journal_entries=3)
-OPEN = '{"rules": {".read": true}}'
-CLOSED = '{"rules": {}}'
-MEMBERS = """{"rules": {"rooms": {"$room": {
-  ".read": "root.child('members').child($room).child(auth.uid).exists()"}}}}"""
-MARY = Caller(Auth("mchen", {}, is_admin=False, expires_at_ms=None))
-ROOM = Path(("rooms", "a"))
-
-
-class HandClock(SystemClock):
-    """A clock that is moved by hand."""
-
-    seconds = 1000.0
-
-    def monotonic(self) -> float:
-        return self.seconds
-
-
-@dataclass(eq=False)
-class Recorder:
-    """A listener that writes down what happens to it."""
-
-    heard: list[object] = field(default_factory=list)
-
-    def deliver(self, delivery: Delivery) -> None:
-        self.heard.append(delivery.revision)
-
-    def cancel(self, place: Path) -> None:
-        self.heard.append(f"cancelled {place}")
-
-
-@dataclass
-class World:
-    """A follower whose event loop and clock the test moves."""
-
-    store: Store
-    access: Access
-    clock: HandClock = field(default_factory=HandClock)
-    soon: list[Callable[[], None]] = field(default_factory=list)
-    later: list[tuple[float, Callable[[], None]]] = field(default_factory=list)
-    answered: list[object] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        schedule = Schedule(self.soon.append, lambda *timer: self.later.append(timer))
-        self.follower = Follower(
-            self.store,
-            self.clock,
-            self.access,
-            schedule,
-            lambda each: self.answered.append(each.ticket),
-        )
-        self.follower.start()
-
-    def listen(self, path: Path = ROOM, caller: Caller = NOBODY) -> Recorder:
-        recorder = Recorder()
-        with self.store.snapshot() as snapshot:
-            self.follower.join(path, recorder, snapshot, caller, held=False)
-        return recorder
-
-    def commit(self, path: Path, value: Value, rules: str | None = None) -> Commit:
-        """Make a commit durable, as the writer would, without handing it over."""
-        with self.store.transaction() as transaction:
-            revision = transaction.revision + 1
-            patch = Patch(()) if rules else Patch(((path, value),))
-            commit = Commit(revision, self.clock.now_ms(), patch, None, None, rules)
-            kept = KeptRules(revision, rules, Origin.ADMIN) if rules else None
-            transaction.apply(commit, kept)
-            transaction.commit()
-        return commit
-
-    def hand_over(self, *commits: Commit) -> None:
-        ticket = commits[-1].revision
-        outcome = Outcome(ticket, Written(commits[-1].revision, ()))
-        self.follower.arrived(Batch(commits, (outcome,)))
 
 
 @pytest.fixture
@@ -114,7 +31,6 @@ def test_a_batch_is_published_in_order_and_then_answered(store: Store) -> None:
 def test_a_long_batch_is_published_in_turns(store: Store) -> None:
     world = World(store, Access(OPEN))
     recorder = world.listen()
-    world.clock.seconds += 0
     slow = Recorder()
 
     def deliver(delivery: Delivery) -> None:
@@ -126,8 +42,7 @@ def test_a_long_batch_is_published_in_turns(store: Store) -> None:
         world.follower.join(ROOM, slow, snapshot, NOBODY, held=False)
     world.hand_over(world.commit(ROOM, 1), world.commit(ROOM, 2))
     assert (recorder.heard, world.answered) == ([1], [])
-    while world.soon:
-        world.soon.pop(0)()
+    world.take_turns()
     assert (recorder.heard, world.answered) == ([1, 2], [2])
 
 
@@ -211,6 +126,36 @@ def test_behind_a_pruned_journal_the_whole_tree_and_the_rules_stand_for_it(store
     world.hand_over(world.commit(ROOM, "ours"))
     assert recorder.heard == [11]
     assert world.follower.authority.ruleset.text == '{"rules": {"rooms": {".read": true}}}'
+
+
+# Rules
+
+
+def test_a_reader_meets_the_rules_of_its_snapshot_before_they_are_published(store: Store) -> None:
+    world = World(store, Access(OPEN))
+    recorder = world.listen()
+    commits = world.commit(ROOT, None, CLOSED), world.commit(ROOM, "secret")
+    with store.snapshot() as snapshot, pytest.raises(PermissionDenied):
+        world.follower.permit(ROOM, snapshot, NOBODY)
+    assert recorder.heard == []
+    world.hand_over(*commits)
+    assert recorder.heard == ["cancelled /rooms/a"]
+    assert world.follower.authority.ruleset.text == CLOSED
+
+
+def test_rules_seen_early_are_counted_as_one_with_those_published(store: Store) -> None:
+    world = World(store, Access(OPEN, counts_coverage=True))
+    commit = world.commit(ROOT, None, '{"rules": {".read": "1 == 1"}}')
+    world.listen()
+    authority = world.follower.authority
+    world.hand_over(commit)
+    world.listen()
+    assert world.follower.authority is authority
+    assert authority.coverage is not None
+    assert authority.coverage.report()["rules"][0]["evaluated"] == 3  # twice to join, once to stay
+
+
+# Deliveries that wait
 
 
 def test_a_held_listener_hears_when_it_is_released(store: Store) -> None:

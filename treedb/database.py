@@ -22,6 +22,7 @@ from treedb.follower import Access, Follower, Schedule
 from treedb.paths.path import Path
 from treedb.paths.push_id import PushIds
 from treedb.rules.authority import Caller
+from treedb.rules.cache import ruleset_of
 from treedb.rules.coverage import merge_reports
 from treedb.rules.ruleset import Ruleset
 from treedb.store.kept_rules import KeptRules, Origin
@@ -191,12 +192,15 @@ class Database:
 
         When this returns, every listener the new rules deny has been cancelled.
         """
+        await asyncio.to_thread(ruleset_of, text)
         await self.submit(RulesChange(text, origin))
 
     def coverage(self) -> dict[str, Any] | None:
         """Return how the rules were used since they came into force, None if not counted."""
-        counted = (self._follower.authority.coverage, self._rules_in_force.authority.coverage)
-        reports = [coverage.report() for coverage in counted if coverage is not None]
+        reading, writing = self._follower.authority, self._rules_in_force.authority
+        # The writer takes other rules up with the next write: until then it counted by the old.
+        counted = [each for each in (reading, writing) if each.ruleset.text == reading.ruleset.text]
+        reports = [each.coverage.report() for each in counted if each.coverage is not None]
         return merge_reports(reports) if reports else None
 
     def call_at(self, time_ms: int, action: Callable[[], None]) -> asyncio.TimerHandle:

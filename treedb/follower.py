@@ -4,18 +4,24 @@ For every commit, in this order: other rules are put in force; listeners whose p
 commit may end are asked about again, and told when it is over; everybody else hears of it; and
 when all of a group commit is published its senders are answered. It runs on the event loop, in
 turns, and is scheduled by whoever owns the loop.
+
+A permission that may be over is *in doubt* until the rules are asked again: when other rules are
+put, when its listener goes on as somebody else, when data changes that its rule read. Nobody hears
+of a commit on a permission in doubt. So asking may take several turns, and may wait for a while
+where nothing is to be delivered; what is delivered is permitted.
 """
 
 import logging
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from treedb.clock import SystemClock
-from treedb.errors import PermissionDenied
+from treedb.errors import ExpiredToken, PermissionDenied, Unavailable
 from treedb.paths.path import ROOT, Path
 from treedb.rules.authority import Authority, Caller
-from treedb.rules.loader import parse_rules
+from treedb.rules.cache import ruleset_of
 from treedb.store.store import Snapshot, Store
 from treedb.sync.delivery import Listener
 from treedb.sync.grants import Grant, Grants
@@ -31,6 +37,10 @@ TURN_SECONDS = 0.005
 # A grant is asked about again for changed data at most this often, so that a rule that reads a
 # place which changes all the time does not cost more than the writes themselves.
 RECHECK_SECONDS = 0.1
+# Permissions asked about before others may have the loop: some 25 us each, so about 1 ms.
+RECHECK_SLICE = 50
+# Changes of a commit that are compared with each permission in doubt; with more, all are asked.
+FEW_CHANGES = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +58,7 @@ class Access:
 
     def authority(self, text: str | None = None) -> Authority:
         """Return the authority of a rules text, of the default rules without one."""
-        ruleset = parse_rules(self.default_rules if text is None else text)
+        ruleset = ruleset_of(self.default_rules if text is None else text)
         return Authority.of(ruleset, counting=self.counts_coverage)
 
 
@@ -80,7 +90,9 @@ class Follower:
         self._grants = Grants()
         self._batches: deque[Batch] = deque()
         self._publishing: Iterator[None] | None = None
-        self._stale: dict[Grant, None] = {}
+        self._doubted: dict[Grant, Caller] = {}
+        self._is_settling = False
+        self._rules_revision = 0
         self.authority = access.authority()
         self.revision = 0
 
@@ -88,9 +100,7 @@ class Follower:
         """Begin where the store is."""
         with self._store.snapshot() as snapshot:
             self.revision = snapshot.revision
-            kept = snapshot.rules()
-        if kept is not None:
-            self.authority = self._access.authority(kept.text)
+            self._follow_rules(snapshot)
 
     @property
     def watched_places(self) -> int:
@@ -100,9 +110,12 @@ class Follower:
     # Listeners
 
     def permit(self, path: Path, snapshot: Snapshot, caller: Caller) -> frozenset[Path]:
-        """Return what the permission to read a place depends on; PermissionDenied without one."""
-        now_ms = self._clock.now_ms()
-        return self.authority.permit_read(path, snapshot.tree, caller, now_ms)
+        """Return what the permission to read a place depends on; PermissionDenied without one.
+
+        The rules are those of the snapshot: old rules never meet newer data.
+        """
+        self._follow_rules(snapshot)
+        return self.authority.permit_read(path, snapshot.tree, caller, self._clock.now_ms())
 
     def join(
         self, path: Path, listener: Listener, snapshot: Snapshot, caller: Caller, *, held: bool
@@ -117,6 +130,9 @@ class Follower:
 
     def release(self, path: Path, listener: Listener) -> None:
         """Deliver what was kept for a held listener, and from now on everything at once."""
+        grant = self._grants.get(path, listener)
+        if grant in self._doubted:
+            self._ask_about([grant])
         for delivery in self._hub.release(path, listener):
             listener.deliver(delivery)
 
@@ -128,8 +144,10 @@ class Follower:
     def act_as(self, listener: Listener, caller: Caller) -> None:
         """Let a listener go on as somebody else, where that one may listen too."""
         grants = self._grants.of(listener)
-        if grants:
-            self._recheck([replace(grant, caller=caller) for grant in grants])
+        self._doubted.update(dict.fromkeys(grants, caller))
+        self._ask_about(grants[:RECHECK_SLICE])
+        if len(grants) > RECHECK_SLICE:
+            self._schedule.soon(self._settle)
 
     # Commits
 
@@ -155,22 +173,37 @@ class Follower:
         while self._batches:
             batch = self._batches.popleft()
             for commit in self._unpublished(batch.commits):
-                self._publish(commit)
+                yield from self._publish(commit)
                 yield
             for outcome in batch.outcomes:
                 self._answer(outcome)
             yield
 
-    def _publish(self, commit: Commit) -> None:
+    def _publish(self, commit: Commit) -> Iterator[None]:
+        """Publish one commit; yields where it may pause, before anybody hears of it."""
         if commit.rules is not None:
-            self.authority = self._access.authority(commit.rules)
-            self._recheck(self._grants.every())
+            self._put_in_force(commit.revision, commit.rules)
+            yield from self._recheck(self._doubt(self._grants.every()))
         elif self._access.rechecks_data:
-            self._recheck_depending_on(commit.patch)
+            yield from self._recheck(self._doubt_depending_on(commit.patch))
+        while doubted := self._doubted_about(commit.patch):
+            yield from self._recheck(doubted)
         for delivery, listeners in self._hub.publish(commit):
             for listener in listeners:
                 listener.deliver(delivery)
         self.revision = commit.revision
+
+    def _follow_rules(self, snapshot: Snapshot) -> None:
+        """Put the rules of a snapshot in force; its commit may not be published yet."""
+        if snapshot.rules_revision() > self._rules_revision:
+            kept = snapshot.rules()
+            assert kept is not None, "rules are replaced, never removed"
+            self._put_in_force(kept.revision, kept.text)
+
+    def _put_in_force(self, revision: int, text: str) -> None:
+        if revision > self._rules_revision:
+            self.authority = self._access.authority(text)
+            self._rules_revision = revision
 
     def _unpublished(self, commits: tuple[Commit, ...]) -> Iterator[Commit]:
         """Yield the journal from where this process is, up to and with these commits.
@@ -192,35 +225,82 @@ class Follower:
             whole = Patch(((ROOT, snapshot.tree.get(ROOT)),))
             return [replace(missed[-1], patch=whole, rules=kept.text if kept else None)]
 
-    # Grants
+    # Permissions in doubt
 
-    def _recheck_depending_on(self, patch: Patch) -> None:
-        """Ask again about the grants that a commit may end, or soon if that was done just now."""
-        grants = self._grants.depending_on(patch)
-        if not grants:
-            return
+    def _doubt(self, grants: list[Grant]) -> list[Grant]:
+        for grant in grants:
+            self._doubted.setdefault(grant, grant.caller)
+        return grants
+
+    def _doubt_depending_on(self, patch: Patch) -> list[Grant]:
+        """Doubt the grants that changed data may end; return those not asked about just now.
+
+        The others are asked about before they are needed, or soon.
+        """
+        grants = self._doubt(self._grants.depending_on(patch))
         recent = self._clock.monotonic() - RECHECK_SECONDS
-        if not self._stale and any(grant.checked_at > recent for grant in grants):
-            self._schedule.later(RECHECK_SECONDS, self._recheck_stale)
-        self._stale.update((grant, None) for grant in grants if grant.checked_at > recent)
-        self._recheck([grant for grant in grants if grant.checked_at <= recent])
+        overdue = [grant for grant in grants if grant.checked_at <= recent]
+        if len(overdue) < len(grants) and not self._is_settling:
+            self._is_settling = True
+            self._schedule.later(RECHECK_SECONDS, self._settle)
+        return overdue
 
-    def _recheck_stale(self) -> None:
-        stale, self._stale = self._stale, {}
-        standing = (self._grants.get(grant.place, grant.listener) for grant in stale)
-        self._recheck([grant for grant in standing if grant is not None])
+    def _doubted_about(self, patch: Patch) -> list[Grant]:
+        """Return the grants in doubt whose listeners would hear of a patch."""
+        if len(patch.changes) > FEW_CHANGES:
+            return list(self._doubted)
+        return [
+            grant
+            for grant in self._doubted
+            if any(grant.place.contains(p) or p.contains(grant.place) for p, _ in patch.changes)
+        ]
 
-    def _recheck(self, grants: list[Grant]) -> None:
-        """Renew grants as the rules and the tree are now, and end those they no longer give."""
-        if not grants:
+    def _settle(self) -> None:
+        """Ask about whoever is in doubt, a slice in each turn."""
+        self._ask_about(list(islice(self._doubted, RECHECK_SLICE)))
+        self._is_settling = bool(self._doubted)
+        if self._is_settling:
+            self._schedule.soon(self._settle)
+
+    def _recheck(self, grants: list[Grant]) -> Iterator[None]:
+        """Ask about grants in doubt; yields where it may pause."""
+        for start in range(0, len(grants), RECHECK_SLICE):
+            self._ask_about(grants[start : start + RECHECK_SLICE])
+            yield
+
+    def _ask_about(self, grants: list[Grant]) -> None:
+        """Renew grants in doubt as rules and tree are now, and end those they no longer give."""
+        doubted = [
+            (grant, caller)
+            for grant in grants
+            if (caller := self._doubted.pop(grant, None)) is not None
+            and self._grants.get(grant.place, grant.listener) is grant  # not left, nor renewed
+        ]
+        if not doubted:
             return
-        with self._store.snapshot() as snapshot:
-            for grant in grants:
-                try:
-                    depends_on = self.permit(grant.place, snapshot, grant.caller)
-                except PermissionDenied:
-                    self.leave(grant.place, grant.listener)
-                    grant.listener.cancel(grant.place)
-                    continue
-                checked_at = self._clock.monotonic()
-                self._grants.add(replace(grant, depends_on=depends_on, checked_at=checked_at))
+        try:
+            snapshot = self._store.snapshot()
+        except Unavailable:
+            log.exception("%d listens end: their rules cannot be asked", len(doubted))
+            for grant, _ in doubted:
+                self._end(grant)
+            return
+        with snapshot:
+            for grant, caller in doubted:
+                self._renew(grant, caller, snapshot)
+
+    def _renew(self, grant: Grant, caller: Caller, snapshot: Snapshot) -> None:
+        unexplained = Caller(caller.auth, caller.query)  # a cancel does not tell why
+        try:
+            depends_on = self.permit(grant.place, snapshot, unexplained)
+        except (PermissionDenied, ExpiredToken):
+            self._end(grant)
+            return
+        checked_at = self._clock.monotonic()
+        self._grants.add(
+            replace(grant, caller=caller, depends_on=depends_on, checked_at=checked_at)
+        )
+
+    def _end(self, grant: Grant) -> None:
+        self.leave(grant.place, grant.listener)
+        grant.listener.cancel(grant.place)

@@ -13,13 +13,13 @@ from treedb.cli.settings import option_of, variable_of
 from treedb.config import Settings
 
 
-def treedb(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def treedb(folder: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
     """Run `python -m treedb` in a folder to its end."""
     root = Path(__file__).parent.parent.parent
     return subprocess.run(
         [sys.executable, "-m", "treedb", *arguments],
         cwd=folder,
-        env={"PYTHONPATH": str(root), "PATH": "/usr/bin:/bin", "NO_COLOR": "1"},
+        env={"PYTHONPATH": str(root), "PATH": "/usr/bin:/bin", "NO_COLOR": "1", **variables},
         capture_output=True,
         text=True,
         timeout=60,
@@ -74,6 +74,33 @@ def test_a_start_that_cannot_be_is_refused_in_one_sentence(
     assert sentence in ended.stderr
     assert len(ended.stderr.splitlines()) == 1
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "name, secret, sentence",
+    [
+        ("TREEDB_ADMIN_TOKEN", "owner", "which everybody knows"),
+        ("TREEDB_ADMIN_TOKEN", "", "TREEDB_ADMIN_TOKEN is empty or no text; allowed: text, from"),
+        ("TREEDB_AUTH_SECRET", "hunter2", "auth_secret has 7 bytes, at least 32"),
+    ],
+)
+def test_a_wrong_secret_stops_the_start_before_it_makes_anything(
+    tmp_path: Path, name: str, secret: str, sentence: str
+) -> None:
+    ended = treedb(tmp_path, "serve", **{name: secret})
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert sentence in ended.stderr
+    assert "hunter2" not in ended.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_wrong_rules_stop_the_start_with_every_place(tmp_path: Path) -> None:
+    (tmp_path / "r.json").write_text('{"rules": {\n  ".read": "nope",\n  ".write": 5\n}}')
+    ended = treedb(tmp_path, "serve", "--rules", "r.json")
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert ended.stderr.startswith("treedb: rules: r.json is wrong.\nr.json:2:13: Unknown variable")
+    assert "r.json:3:13: Invalid rule expression." in ended.stderr
+    assert [each.name for each in tmp_path.iterdir()] == ["r.json"]
 
 
 def test_a_wrong_settings_file_stops_the_start(tmp_path: Path) -> None:

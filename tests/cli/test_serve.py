@@ -137,7 +137,7 @@ def test_an_address_of_version_6_stands_in_brackets() -> None:
 
 
 def test_the_greeting_names_commands_to_try() -> None:
-    text = greeting(Settings(data=Path("d")), "http://127.0.0.1:9000")
+    text = greeting(Settings(data=Path("d"), dev=True), "http://127.0.0.1:9000")
     assert f"treedb {__version__} serves d at http://127.0.0.1:9000" in text
     commands = [line.strip() for line in text.splitlines() if "curl" in line]
     assert [shlex.split(command) for command in commands] == [
@@ -152,11 +152,47 @@ def test_the_greeting_names_commands_to_try() -> None:
         (Settings(dev=True), "(development, no access rules)"),
         (Settings(dev=True, rules=Path("r.json")), "(development, rules: r.json)"),
         (Settings(rules=Path("r.json")), "(rules: r.json)"),
-        (Settings(data=Path("d")), "(locked: no rules; the admin token is in d/admin.token)"),
+        (Settings(), "(locked: no rules, so that only an administrator may read or write)"),
     ],
 )
 def test_the_greeting_says_how_the_server_is_guarded(settings: Settings, says: str) -> None:
     assert says in greeting(settings, "http://127.0.0.1:9000")
+
+
+@pytest.mark.parametrize(
+    ("settings", "credential"),
+    [
+        (Settings(dev=True), ""),
+        (Settings(dev=True, rules=Path("r.json")), ' -H "Authorization: Bearer owner"'),
+        (
+            Settings(data=Path("a b")),
+            """ -H "Authorization: Bearer $(cat 'a b/admin.token')\"""",
+        ),
+        (
+            Settings(rules=Path("r.json"), admin_token="s3cret"),
+            ' -H "Authorization: Bearer $TREEDB_ADMIN_TOKEN"',
+        ),
+    ],
+)
+def test_the_commands_to_try_are_permitted_and_show_no_secret(
+    settings: Settings, credential: str
+) -> None:
+    text = greeting(settings, "http://127.0.0.1:9000")
+    assert f"curl{credential} http://127.0.0.1:9000/users.json" in text
+    assert "s3cret" not in text
+
+
+WRONG_SECRETS = [
+    (Settings(admin_token="owner"), "admin_token is 'owner', which everybody knows"),
+    (Settings(admin_token="a b"), "all of them visible ASCII"),
+    (Settings(auth_secret="short"), "auth_secret has 5 bytes, at least 32 are needed"),
+]
+
+
+@pytest.mark.parametrize(("settings", "sentence"), WRONG_SECRETS)
+def test_a_secret_that_is_no_good_stops_the_start(settings: Settings, sentence: str) -> None:
+    with pytest.raises(SettingsError, match=sentence):
+        check_settings(settings)
 
 
 def test_the_greeting_names_the_page_when_there_is_one() -> None:

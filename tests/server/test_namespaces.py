@@ -1,5 +1,7 @@
 import asyncio
 import stat
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,7 +11,15 @@ from tests.server.live_server import live_server
 from treedb.clock import SystemClock
 from treedb.config import DEFAULT_LIMITS, Limits, Settings
 from treedb.errors import InvalidNamespace, NotFound, SettingsError, Unavailable
-from treedb.server.namespaces import Databases, prepare_data_folder
+from treedb.server import namespaces as namespaces_module
+from treedb.server.namespaces import (
+    LOCKED_RULES,
+    OPEN_RULES,
+    Databases,
+    prepare_data_folder,
+)
+from treedb.server.rules_file import RulesFile
+from treedb.store.kept_rules import Origin
 
 WRONG_NAMES = [
     "../../etc", "a/b", "..", ".", "\0", "a\nb", "a\n", "A", "Prod", "CON", "lock.mdb", "-a",
@@ -109,6 +119,84 @@ def test_an_unknown_namespace_is_404_outside_development_mode(tmp_path: Path) ->
         answer = server.ask("PUT", "/v.json?ns=absent", "1")
         assert (answer.status, answer.json["error"]) == (404, "404 Not Found")
     assert not (tmp_path / "data").exists()
+
+
+# The rules file
+
+ONE = '{"rules": {"one": {".read": true}}}'
+TWO = '{"rules": {"two": {".read": true}}}'
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    async with asyncio.timeout(10):
+        while not holds():
+            await asyncio.sleep(0.005)
+
+
+@asynccontextmanager
+async def following(file: Path, folder: Path) -> AsyncIterator[Databases]:
+    settings = Settings(data=folder, dev=True, rules=file, unsafe_no_fsync=True)
+    databases = Databases(settings, DEFAULT_LIMITS, SystemClock(), RulesFile.load(file))
+    task = asyncio.create_task(databases.follow_rules_file())
+    try:
+        yield databases
+    finally:
+        task.cancel()
+        await asyncio.wait((task,))
+        await databases.close()
+
+
+async def test_namespaces_follow_the_rules_file_but_those_with_rules_of_their_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(namespaces_module, "RULES_FILE_SECONDS", 0.005)
+    file = tmp_path / "rules.json"
+    file.write_text(ONE)
+    async with following(file, tmp_path / "data") as databases:
+        first, own = await databases.get("first"), await databases.get("own")
+        assert first.ruleset.text == own.ruleset.text == ONE
+        await own.put_rules(OPEN_RULES, Origin.ADMIN)
+        file.write_text(TWO)
+        await until(lambda: first.ruleset.text == TWO)
+        assert (await databases.get("later")).ruleset.text == TWO
+        file.write_text("{")
+        await until(lambda: "the last good rules stay" in caplog.text)
+        file.unlink()
+        await until(lambda: "cannot be read" in caplog.text)
+        assert (await databases.get("last")).ruleset.text == TWO
+        file.write_text(ONE)
+        await until(lambda: first.ruleset.text == ONE)
+        assert own.ruleset.text == OPEN_RULES
+
+
+async def test_rules_of_a_namespace_stay_without_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "rules.json"
+    file.write_text(ONE)
+    async with following(file, tmp_path / "data") as databases:
+        await databases.get("a")
+    databases = databases_in(tmp_path / "data")
+    assert (await databases.get("a")).ruleset.text == ONE
+    assert (await databases.get("b")).ruleset.text == OPEN_RULES
+    await databases.close()
+    locked = databases_in(tmp_path / "data", dev=False)
+    assert (await locked.get("default")).ruleset.text == LOCKED_RULES
+    await locked.close()
+
+
+async def test_a_namespace_opened_while_the_file_changes_has_the_new_rules(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(namespaces_module, "RULES_FILE_SECONDS", 0.001)
+    file = tmp_path / "rules.json"
+    file.write_text(ONE)
+    async with following(file, tmp_path / "data") as databases:
+        for number in range(20):
+            opening = asyncio.create_task(databases.get(f"n{number}"))
+            await asyncio.sleep(0.001 * (number % 5))
+            file.write_text(ONE if number % 2 else TWO)
+            database = await opening
+            while database.ruleset.text != file.read_text():
+                await asyncio.sleep(0.001)
 
 
 # The data folder

@@ -13,12 +13,14 @@ from treedb.wire import outgoing
 from treedb.wire.ready_frame import ready_frames
 
 PLACE = Path(("a",))
+OTHER = Path(("b",))
 LIMITS = replace(DEFAULT_LIMITS, outbox_bytes=1000, stall_timeout_ms=1)
 TOO_SLOW = (1013, "too slow")
 
 
-def unheeded(place: Path) -> None:
-    """Take the news that a listen was cancelled."""
+def unheeded(place: Path) -> bool:
+    """Take the news that a listen was cancelled, which its client knows of."""
+    return True
 
 
 def delivery(value: int) -> Delivery:
@@ -85,6 +87,35 @@ async def test_deliveries_wait_while_a_large_answer_is_framed() -> None:
     outbox.write_answer(await framing)
     outbox.deliver(delivery(3))
     assert values(door) == [0, 1, 2, 3]
+
+
+def seen(door: RecordingDoor) -> list[object]:
+    bodies = [(message["d"]["a"], message["d"]["b"]) for message in door.messages]
+    return [(kind, body["p"], body.get("d")) for kind, body in bodies]
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+async def test_a_cancelled_place_is_not_written_what_waited_for_it(is_known: bool) -> None:
+    door = RecordingDoor()
+    outbox = Outbox(door, LIMITS, lambda _: is_known)
+    framing = asyncio.create_task(
+        outbox.frame(INLINE_BYTES + 1, lambda: outgoing.overwrite(OTHER, b"0"))
+    )
+    await asyncio.sleep(0)
+    outbox.deliver(delivery(1))
+    outbox.deliver(Delivery(OTHER, Overwrite(OTHER, 2), 2))
+    outbox.cancel(PLACE)
+    outbox.deliver(Delivery(OTHER, Overwrite(OTHER, 3), 3))
+    outbox.write_answer(await framing)
+    cancelled: list[object] = [("c", "a", None)] if is_known else []
+    assert seen(door) == [("d", "b", 0), ("d", "b", 2), *cancelled, ("d", "b", 3)]
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+async def test_a_client_is_told_of_the_end_of_a_listen_it_knows_of(is_known: bool) -> None:
+    door = RecordingDoor()
+    Outbox(door, LIMITS, lambda _: is_known).cancel(PLACE)
+    assert seen(door) == ([("c", "a", None)] if is_known else [])
 
 
 async def test_waiting_deliveries_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,3 +1,4 @@
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -6,7 +7,7 @@ import pytest
 from tests.server.live_server import LiveServer, live_server
 from treedb import __version__
 from treedb.config import Settings
-from treedb.server.namespaces import OPEN_RULES
+from treedb.server.namespaces import LOCKED_RULES, OPEN_RULES
 from treedb.server.reserved import RULES
 
 OWNER = {"Authorization": "Bearer owner"}
@@ -88,10 +89,44 @@ def test_wrong_rules_are_refused_with_their_places_and_the_last_good_stay(
     assert server.ask("GET", f"{RULES}?ns=wrong", headers=OWNER).text == OPEN_RULES
 
 
-def test_rules_that_are_no_json_are_a_parse_error(server: LiveServer) -> None:
-    answer = server.ask("PUT", RULES, "{{", headers=OWNER)
-    assert answer.status == 400
-    assert answer.json["error"].startswith("1:2: Parse error: Expected")
+@pytest.mark.parametrize(
+    "body, starts",
+    [
+        ("{{", "1:2: Parse error: Expected"),
+        ("", "1:1: Parse error: Unexpected end of the file."),
+        ("rules", "1:1: Parse error: "),
+        (b'{"rules":\n {"\xff": {}}}', "2:4: Parse error: The rules are not UTF-8 text."),
+    ],
+)
+def test_rules_that_are_no_json_are_a_parse_error(
+    server: LiveServer, body: str | bytes, starts: str
+) -> None:
+    for dry in ("", "?dryRun=true"):
+        answer = server.ask("PUT", RULES + dry, body, headers=OWNER)
+        assert answer.status == 400
+        assert answer.json["error"].startswith(starts)
+        assert len(answer.json["findings"]) == 1
+
+
+def test_every_mistake_is_found_with_its_place(server: LiveServer) -> None:
+    text = '{"rules": {\n  ".read": "nope",\n  "a": {".write": 5}\n}}'
+    answer = server.ask("PUT", RULES, text, headers=OWNER)
+    assert answer.json["error"] == "2:13: Unknown variable 'nope'."
+    places = [(each["line"], each["column"]) for each in answer.json["findings"]]
+    assert places == [(2, 13), (3, 19)]
+
+
+def test_rules_beyond_the_limit_are_not_read(server: LiveServer) -> None:
+    large = '{"rules": {}}'.ljust(256 * 1024 + 1)
+    answer = server.ask("PUT", RULES, large, headers=OWNER)
+    assert (answer.status, answer.json["error"]) == (413, "Payload is too large")
+    assert server.ask("PUT", RULES, large[:-1], headers=OWNER).status == 200
+    assert server.ask("PUT", RULES, OPEN_RULES, headers=OWNER).status == 200
+
+
+@pytest.mark.parametrize("method", ["POST", "PATCH", "DELETE", "HEAD"])
+def test_rules_are_got_and_put_and_nothing_else(server: LiveServer, method: str) -> None:
+    assert server.ask(method, RULES, "{}", headers=OWNER).status == 405
 
 
 def test_a_dry_run_checks_and_changes_nothing(server: LiveServer) -> None:
@@ -113,6 +148,39 @@ def test_coverage_counts_reads_and_writes(server: LiveServer) -> None:
     page = server.ask("GET", "/.inspect/coverage?ns=counted", headers=OWNER)
     assert page.status == 200
     assert "newData.isString()" in page.text
+    assert page.headers["content-type"] == "text/html; charset=utf-8"
+    assert "default-src 'none'" in page.headers["content-security-policy"]
+    assert page.headers["referrer-policy"] == "no-referrer"
+
+
+def test_coverage_begins_anew_with_each_rules(server: LiveServer) -> None:
+    server.ask("PUT", "/a.json?ns=anew", "1")
+    for number in range(3):
+        rules = {"rules": {str(each): {".read": "auth != null"} for each in range(number + 1)}}
+        server.ask("PUT", f"{RULES}?ns=anew", json.dumps(rules), headers=OWNER)
+        server.ask("GET", "/0.json?ns=anew")
+        counted = server.ask("GET", "/.inspect/coverage.json?ns=anew", headers=OWNER).json
+        assert [rule["evaluated"] for rule in counted["rules"]] == [1] + [0] * number
+        page = server.ask("GET", "/.inspect/coverage?ns=anew", headers=OWNER)
+        assert page.text.count("auth != null") == 2 * (number + 1)
+
+
+def test_outside_development_mode_nothing_is_counted_and_nobody_makes_a_namespace_by_looking(
+    tmp_path: Path,
+) -> None:
+    settings = Settings(data=tmp_path / "data", admin_token="t0ken")
+    admin = {"Authorization": "Bearer t0ken"}
+    with live_server(tmp_path, settings=settings) as server:
+        answer = server.ask("GET", "/.inspect/coverage.json", headers=admin)
+        assert (answer.status, answer.json["error"]) == (404, "404 Not Found")
+        assert "--dev" in answer.json["detail"]
+        for method, query in (("GET", "ns=new"), ("PUT", "ns=new&dryRun=true")):
+            answer = server.ask(method, f"{RULES}?{query}", '{"rules": {}}', headers=admin)
+            assert answer.status == 404
+        assert server.ask("GET", RULES, headers=admin).text == LOCKED_RULES
+        assert server.ask("PUT", f"{RULES}?ns=new", OPEN_RULES, headers=admin).status == 200
+        assert server.ask("PUT", "/a.json?ns=new", "1").status == 200
+        assert server.ask("PUT", "/a.json", "1").status == 401
 
 
 def test_rules_survive_a_restart(tmp_path: Path) -> None:

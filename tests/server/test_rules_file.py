@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import os
 from pathlib import Path as FilePath
 
 import pytest
@@ -55,10 +56,32 @@ def test_a_bad_edit_is_logged_and_the_last_good_text_stays(
     assert rules.text == ONE
     assert "2:13: Unknown variable 'atuh'." in caplog.text
     file.unlink()
-    assert not rules.reload()
-    assert "cannot be read" in caplog.text
+    caplog.clear()
+    for _ in range(3):
+        assert not rules.reload()
+    [record] = caplog.records  # told once, not with every look
+    assert "cannot be read" in record.getMessage()
     file.write_text(TWO)
     assert rules.reload()
+
+
+def test_another_file_of_the_same_size_and_time_is_noticed(file: FilePath) -> None:
+    rules = RulesFile.load(file)
+    times = file.stat()
+    beside = file.with_suffix(".new")
+    beside.write_text(TWO)
+    os.utime(beside, ns=(times.st_atime_ns, times.st_mtime_ns))
+    beside.replace(file)
+    assert rules.reload()
+    assert rules.text == TWO
+
+
+def test_a_file_that_is_no_text_is_refused(file: FilePath) -> None:
+    rules = RulesFile.load(file)
+    file.write_bytes(b'{"rules": {"\xff": {}}}')
+    assert not rules.reload()
+    with pytest.raises(SettingsError, match="cannot be read"):
+        RulesFile.load(file)
 
 
 async def test_a_namespace_follows_the_file_until_an_admin_puts_rules(

@@ -70,9 +70,10 @@ class Databases:
         """Apply every good edit of the rules file to the namespaces that follow it, for ever."""
         while self._rules_file is not None:
             await asyncio.sleep(RULES_FILE_SECONDS)
-            if self._rules_file.reload():
-                for database in list(self._databases.values()):
-                    await self._rules_file.apply_to(database)
+            if await asyncio.to_thread(self._rules_file.reload):
+                async with self._opening:  # one that is being opened may have the text before
+                    for database in self._databases.values():
+                        await self._rules_file.apply_to(database)
 
     async def close(self) -> None:
         """Close every database; no more are opened."""
@@ -101,7 +102,11 @@ class Databases:
         )
         await database.start()
         if self._rules_file is not None:
-            await self._rules_file.apply_to(database)
+            try:
+                await self._rules_file.apply_to(database)
+            except BaseException:
+                await database.close()  # nobody else knows of it
+                raise
         return database
 
 

@@ -28,7 +28,7 @@ class Outbox:
 
     __slots__ = ("_cancelled", "_ceiling", "_door", "_held", "_limits")
 
-    def __init__(self, door: Door, limits: Limits, cancelled: Callable[[Path], None]) -> None:
+    def __init__(self, door: Door, limits: Limits, cancelled: Callable[[Path], bool]) -> None:
         self._door = door
         self._limits = limits
         self._cancelled = cancelled
@@ -45,12 +45,17 @@ class Outbox:
             self.close(TRY_AGAIN_LATER, "too slow")
 
     def cancel(self, place: Path) -> None:
-        """Tell the client that it may no longer listen to a place."""
-        self._cancelled(place)
+        """Tell the client that it may no longer listen to a place, unless it knows of no listen.
+
+        What is held for it and was not written yet is no longer for the client.
+        """
+        is_to_be_told = self._cancelled(place)
         if self._held is not None:
-            self._hold(place)
-            return
-        self._door.write(ready_frames(outgoing.cancel(place)))
+            self._held = [each for each in self._held if _place_of(each) != place]
+            if is_to_be_told:
+                self._hold(place)
+        elif is_to_be_told:
+            self._door.write(ready_frames(outgoing.cancel(place)))
 
     def write(self, ready: bytes) -> None:
         """Write the ready frames of something short."""
@@ -101,3 +106,8 @@ class Outbox:
         self._held.append(each)
         if len(self._held) > HELD_DELIVERIES:
             self.close(TRY_AGAIN_LATER, "too slow")
+
+
+def _place_of(each: Delivery | Path) -> Path | None:
+    """Return the place of a delivery; a place stands for its cancelling, which is kept."""
+    return each.place if isinstance(each, Delivery) else None

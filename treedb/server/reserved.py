@@ -1,5 +1,6 @@
 """Paths that begin with a dot: they can never be data."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Final
@@ -11,12 +12,13 @@ from treedb import __version__
 from treedb.config import Limits, Settings
 from treedb.database import Database
 from treedb.errors import (
-    InvalidJson,
+    Finding,
     MethodNotAllowed,
     NotFound,
     PermissionDenied,
+    RulesError,
 )
-from treedb.rules.loader import parse_rules
+from treedb.rules.cache import ruleset_of
 from treedb.server.bodies import read_body
 from treedb.server.callers import Callers
 from treedb.server.coverage_page import coverage_page
@@ -31,7 +33,12 @@ ADMINISTRATIVE = (b"/.settings/", b"/.inspect/")
 RULES: Final = "/.settings/rules.json"
 COVERAGE: Final = "/.inspect/coverage"
 COVERAGE_JSON: Final = "/.inspect/coverage.json"
-PAGE_POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"
+PAGE_HEADERS: Final = {
+    "Cache-Control": "no-cache",
+    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'",
+    "Referrer-Policy": "no-referrer",  # the URL may hold a credential
+    "X-Content-Type-Options": "nosniff",
+}
 PUT_ANSWER: Final = {"status": "ok"}
 
 
@@ -78,7 +85,8 @@ class Reserved:
         answer = methods.get(request.method)
         if answer is None:
             raise MethodNotAllowed
-        database = await self._databases.get(parameters.namespace, create=True)
+        makes = request.method == "PUT" and not parameters.is_dry_run
+        database = await self._databases.get(parameters.namespace, create=makes)
         return await answer(_Call(request, parameters, database, self._limits))
 
 
@@ -91,16 +99,22 @@ async def _get_rules(call: _Call) -> Response:
 
 async def _put_rules(call: _Call) -> Response:
     """Put rules in force, or with `dryRun=true` only check them."""
-    body = await read_body(call.request, call.limits.rules_bytes)
-    try:
-        text = body.decode()
-    except UnicodeDecodeError as error:
-        raise InvalidJson(f"the rules are not UTF-8: {error}") from None
+    text = _text_of(await read_body(call.request, call.limits.rules_bytes))
     if call.parameters.is_dry_run:
-        parse_rules(text)
+        await asyncio.to_thread(ruleset_of, text)
     else:
         await call.database.put_rules(text, Origin.ADMIN)
     return json_answer(call.request, format_json(PUT_ANSWER))
+
+
+def _text_of(body: bytes) -> str:
+    try:
+        return body.decode()
+    except UnicodeDecodeError as error:
+        before = body[: error.start].decode()
+        line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
+        message = "The rules are not UTF-8 text."
+        raise RulesError((Finding(line, column, message),), is_unreadable=True) from None
 
 
 async def _coverage_json(call: _Call) -> Response:
@@ -109,7 +123,7 @@ async def _coverage_json(call: _Call) -> Response:
 
 async def _coverage_page(call: _Call) -> Response:
     page = coverage_page(call.database.namespace, call.database.ruleset, _report_of(call))
-    return HTMLResponse(page, headers={"Content-Security-Policy": PAGE_POLICY})
+    return HTMLResponse(page, headers=PAGE_HEADERS)
 
 
 def _report_of(call: _Call) -> dict[str, object]:

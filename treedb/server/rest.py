@@ -18,6 +18,7 @@ from treedb.database import Database
 from treedb.errors import (
     InvalidQuery,
     MethodNotAllowed,
+    PermissionDenied,
     TooBigToRead,
     TooDeep,
     UnsupportedRequest,
@@ -122,6 +123,7 @@ def _refuse_unsupported(request: Request) -> None:
 
 async def _get(call: Call) -> Response:
     if call.parameters.is_silent:
+        await _check_readable(call, call.path)
         return empty_answer(call.request)
     if call.parameters.levels is None or call.path.is_priority:
         pieces = await call.database.get_json(call.path, call.parameters.form, call.caller)
@@ -144,6 +146,13 @@ async def _truncated(call: Call, levels: int) -> bytes:
             "or a deeper place."
         )
     return text
+
+
+async def _check_readable(call: Call, path: Path) -> None:
+    """Raise PermissionDenied unless the caller may read a place; little is read for it."""
+    # A priority is as readable as the value that it stands beside.
+    beside = path if path.is_priority else path.child(".priority")
+    await call.database.get(beside, call.caller)
 
 
 def _pretty(pieces: list[bytes]) -> bytes:
@@ -178,7 +187,7 @@ async def _delete(call: Call) -> Response:
 
 
 Build = Callable[..., Write]
-Answer = Callable[[object, Write, Written, Form], object]
+Answer = Callable[[object, Write, Written | None, Form], object]
 
 
 async def _write_body(call: Call, path: Path, build: Build, answer: Answer) -> Response:
@@ -194,21 +203,35 @@ async def _write_body(call: Call, path: Path, build: Build, answer: Answer) -> R
     written = await call.database.write(write)
     if call.parameters.is_silent:
         return empty_answer(call.request)
+    shows_result = not write.has_server_values or await _may_read(call, path)
 
     def text_of() -> bytes:
-        text = format_json(answer(raw, write, written, call.parameters.form))
+        content = answer(raw, write, written if shows_result else None, call.parameters.form)
+        text = format_json(content)
         return _pretty([text]) if call.parameters.is_pretty else text
 
     return _written_answer(call, await _run(len(body), text_of))
 
 
-def _set_answer(raw: object, write: Write, written: Written, form: Form) -> object:
-    return _formed(written.values[0], form)
+async def _may_read(call: Call, path: Path) -> bool:
+    """Tell whether the caller may see what server values came to: an increment tells the sum."""
+    try:
+        await _check_readable(call, path)
+    except PermissionDenied:
+        return False
+    return True
 
 
-def _update_answer(raw: object, write: Write, written: Written, form: Form) -> object:
+def _set_answer(raw: object, write: Write, written: Written | None, form: Form) -> object:
+    """Return the value written; as it was sent when its result is not for the caller."""
+    return raw if written is None else _formed(written.values[0], form)
+
+
+def _update_answer(raw: object, write: Write, written: Written | None, form: Form) -> object:
     """Return the members of the body, in its order and spelling, with the values written."""
     assert isinstance(raw, dict), "an update is an object"
+    if written is None:
+        return raw
     places = (path for path, _ in write.changes)
     values = dict(zip(places, written.values, strict=True))
     return {

@@ -10,7 +10,7 @@ from pathlib import Path as FilePath
 
 from treedb.database import Database
 from treedb.errors import RulesError, SettingsError, TreeError
-from treedb.rules.loader import parse_rules
+from treedb.rules.cache import ruleset_of
 from treedb.rules.source import format_findings
 from treedb.store.kept_rules import Origin
 
@@ -20,7 +20,7 @@ log = logging.getLogger("treedb.rules")
 class RulesFile:
     """The last good text of a rules file."""
 
-    def __init__(self, path: FilePath, text: str, stamp: tuple[int, int]) -> None:
+    def __init__(self, path: FilePath, text: str, stamp: str) -> None:
         self.path = path
         self.text = text
         self._stamp = stamp
@@ -31,7 +31,7 @@ class RulesFile:
         try:
             stamp = _stamp_of(path)
             text = _read(path)
-            parse_rules(text)
+            ruleset_of(text)
         except RulesError as error:
             raise SettingsError(
                 f"rules: {path} is wrong.\n{format_findings(error.findings, str(path))}"
@@ -41,14 +41,16 @@ class RulesFile:
         return cls(path, text, stamp)
 
     def reload(self) -> bool:
-        """Read the file again if it was changed; tell whether there is another good text."""
+        """Read the file again if it was changed; tell whether there is another good text.
+
+        To be called on a thread: the file may be far away, and large.
+        """
+        seen, self._stamp = self._stamp, _stamp_of(self.path)
+        if self._stamp == seen:
+            return False
         try:
-            stamp = _stamp_of(self.path)
-            if stamp == self._stamp:
-                return False
-            self._stamp = stamp
             text = _read(self.path)
-            parse_rules(text)
+            ruleset_of(text)
         except RulesError as error:
             findings = format_findings(error.findings, str(self.path))
             log.error("the rules file is wrong, the last good rules stay:\n%s", findings)  # noqa: TRY400
@@ -61,6 +63,12 @@ class RulesFile:
 
     async def apply_to(self, database: Database) -> None:
         """Put the file's rules in force in a namespace that follows the file."""
+        try:
+            await self._apply_to(database)
+        except TreeError:
+            log.exception("the rules of namespace %s stay as they were", database.namespace)
+
+    async def _apply_to(self, database: Database) -> None:
         kept = database.kept_rules()
         if kept is not None and kept.text == self.text:
             return
@@ -72,11 +80,7 @@ class RulesFile:
                 self.path,
             )
             return
-        try:
-            await database.put_rules(self.text, Origin.FILE)
-        except TreeError:
-            log.exception("the rules of namespace %s stay as they were", database.namespace)
-            return
+        await database.put_rules(self.text, Origin.FILE)
         log.info("namespace %s has the rules of %s now", database.namespace, self.path)
 
 
@@ -85,6 +89,10 @@ def _read(path: FilePath) -> str:
     return path.read_bytes().decode()
 
 
-def _stamp_of(path: FilePath) -> tuple[int, int]:
-    status = path.stat()
-    return status.st_mtime_ns, status.st_size
+def _stamp_of(path: FilePath) -> str:
+    """Return what tells one state of a file from another, "" for a file that is not there."""
+    try:
+        status = path.stat()
+    except OSError:
+        return ""
+    return f"{status.st_ino} {status.st_mtime_ns} {status.st_size}"

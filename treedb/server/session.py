@@ -21,6 +21,7 @@ from treedb.database import Database
 from treedb.errors import (
     ExpiredToken,
     InvalidToken,
+    PermissionDenied,
     ProtocolError,
     TooManyListens,
     TreeError,
@@ -66,6 +67,7 @@ class Session:
         self._outbox = Outbox(door, limits, self._cancelled)
         self._writes = UnansweredWrites(door.write, limits)
         self._listens: set[Path] = set()
+        self._joining: Path | None = None
         self._caller = callers.caller(None)
         self._expiry: asyncio.TimerHandle | None = None
         self._is_over = False
@@ -105,9 +107,8 @@ class Session:
         """Drop every listen; nothing reaches the client after this."""
         self._is_over = True
         self._forget_expiry()
-        for path in self._listens:
-            self._database.unlisten(path, self._outbox)
-        self._listens.clear()
+        for path in list(self._listens):
+            self._leave(path)
 
     # Writes: submitted at once, answered when done.
 
@@ -121,6 +122,9 @@ class Session:
         if build is None:
             await self._ask(message)
             return
+        if isinstance(message, messages.Malformed) and isinstance(message.error, InvalidToken):
+            await self._writes.settled()
+            self._act_as(None)  # a credential that is none takes the old identity with it
         await self._writes.room_for(size_bytes)
         future = await self._submit(partial(build, self, message), size_bytes)
         self._writes.add(message.number, future, size_bytes)
@@ -149,8 +153,6 @@ class Session:
         return update_write(message.path, message.data, self._limits, caller=self._caller)
 
     def _malformed(self, message: messages.Malformed) -> Write:
-        if isinstance(message.error, InvalidToken):
-            self._act_as(None)
         raise message.error
 
     # Everything else: waits for the writes before it.
@@ -169,9 +171,26 @@ class Session:
         path, most = message.path, self._limits.listens_per_connection
         if path not in self._listens and len(self._listens) >= most:
             raise TooManyListens(f"This connection has {most} listens, the limit is {most}.")
-        self._listens.discard(path)  # listening again starts anew; a failure ends the old one
-        pieces = await self._database.listen(path, self._outbox, self._caller)
+        if path in self._listens:  # listening again starts anew; a failure ends the old one
+            self._leave(path)
+            await asyncio.sleep(0)  # the database may still have to release the old one
         self._listens.add(path)
+        self._joining = path
+        try:
+            frames = await self._first_value(message)
+        except BaseException:
+            self._leave(path)
+            raise
+        finally:
+            self._joining = None
+        if path not in self._listens:
+            raise PermissionDenied  # cancelled while its value was read: nobody may have it now
+        return frames
+
+    async def _first_value(self, message: messages.Listen) -> tuple[bytes, ...]:
+        """Join the listeners of a place; return its value and the `ok` that follows."""
+        path = message.path
+        pieces = await self._database.listen(path, self._outbox, self._caller)
         ok = ready_frames(outgoing.answer(message.number, "ok", b"{}"))
         if not message.hash and pieces == [b"null"]:
             return (ok,)  # without data an `ok` means what the client believes: nothing is there
@@ -180,9 +199,17 @@ class Session:
 
     async def _unlisten(self, message: messages.Unlisten) -> tuple[bytes, ...]:
         if message.path in self._listens and _is_of_whole_place(message):
-            self._listens.discard(message.path)
-            self._database.unlisten(message.path, self._outbox)
+            self._leave(message.path)
         return _ok(message.number, b'""')
+
+    def _leave(self, path: Path) -> None:
+        self._listens.discard(path)
+        self._database.unlisten(path, self._outbox)
+
+    def _cancelled(self, path: Path) -> bool:
+        """Forget a listen; tell whether the client has to be told: not before it has an answer."""
+        self._listens.discard(path)
+        return path != self._joining
 
     async def _get(self, message: messages.Get) -> tuple[bytes, ...]:
         if is_filtering(message.query):
@@ -238,9 +265,6 @@ class Session:
         if self._expiry is not None:
             self._expiry.cancel()
             self._expiry = None
-
-    def _cancelled(self, path: Path) -> None:
-        self._listens.discard(path)
 
     # What becomes of each kind of request.
 

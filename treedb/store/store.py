@@ -40,6 +40,10 @@ class Snapshot:
         self.journal = JournalReader(transaction, store.journal)
         self.revision = self.journal.revision()
 
+    def rules_revision(self) -> int:
+        """Return since which revision the kept rules are in force, 0 when there are none."""
+        return read_revision(self._transaction, self._store.meta)
+
     def rules(self) -> KeptRules | None:
         """Return the rules kept with this tree."""
         return read_rules(self._transaction, self._store.meta)

@@ -1,11 +1,11 @@
 """The rules that bind a write: those that stand in the transaction it is planned in.
 
 Another process may have put other rules since the last write, so each transaction is asked; the
-text is parsed again only when its revision is another.
+text is looked at again only when its revision is another.
 """
 
 from treedb.rules.authority import Authority
-from treedb.rules.loader import parse_rules
+from treedb.rules.cache import ruleset_of
 from treedb.store.store import WriteTransaction
 
 UNKNOWN = -1
@@ -28,7 +28,7 @@ class RulesInForce:
             if kept is None:
                 self.authority = self._default
             else:
-                self.authority = Authority.of(parse_rules(kept.text), counting=self._counting)
+                self.authority = Authority.of(ruleset_of(kept.text), counting=self._counting)
             self._revision = revision
         return self.authority
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from treedb.clock import SystemClock
 from treedb.errors import InsufficientStorage, MapFull, StoreError, TreeError, Unavailable
-from treedb.rules.loader import parse_rules
+from treedb.rules.cache import ruleset_of
 from treedb.store.kept_rules import KeptRules
 from treedb.store.store import Store, WriteTransaction
 from treedb.tree.commit import Commit
@@ -168,7 +168,7 @@ class Writer:
         """Return what a request comes to, as the next commit."""
         revision, now_ms = transaction.revision + 1, self._now_ms()
         if isinstance(request, RulesChange):
-            parse_rules(request.text, self._store.limits)
+            ruleset_of(request.text, self._store.limits)
             return Commit(revision, now_ms, Patch(()), None, None, request.text)
         patch = plan(request, transaction.tree, self._rules.in_force(transaction), now_ms)
         author = request.caller.auth.uid if request.caller.auth else None
