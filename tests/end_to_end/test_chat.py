@@ -8,6 +8,7 @@ import base64
 import json
 import re
 import signal
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -81,6 +82,8 @@ class Visitor:
 
 
 Invite = Callable[..., Visitor]
+
+UID_SECONDS = 10.0
 
 
 @pytest.fixture(params=["open", "with rules"])
@@ -223,10 +226,16 @@ def update_by_client(visitor: Visitor, uid: str, update: Mapping[str, object]) -
 
 
 def uid_of(server: ServerProcess, name: str) -> str:
-    members = httpx.get(f"{server.url}/members/tree-house.json", headers=OWNER).json()
-    [uid] = (uid for uid, member in members.items() if member["name"] == name)
-    assert isinstance(uid, str)
-    return uid
+    """Wait until a visitor is a member on the server too: its own page shows that at once."""
+    end = time.monotonic() + UID_SECONDS
+    while True:
+        members = httpx.get(f"{server.url}/members/tree-house.json", headers=OWNER).json() or {}
+        found = [uid for uid, member in members.items() if member["name"] == name]
+        if found or time.monotonic() > end:
+            [uid] = found
+            assert isinstance(uid, str)
+            return uid
+        time.sleep(0.05)
 
 
 @only_with_rules

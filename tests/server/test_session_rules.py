@@ -90,7 +90,13 @@ async def test_a_stale_transaction_is_told_before_it_is_denied(client: SessionCl
 
 async def test_why_is_told_before_the_refusal_and_only_to_who_may_know(database: Database) -> None:
     curious = SessionClient(database, explains=True)
-    for action, body in (("p", {"p": "/own/x", "d": 1}), ("q", {"p": "/own/x", "h": ""})):
+    for action, body in (
+        ("p", {"p": "/own/x", "d": 1}),
+        ("p", {"p": "/own/x", "d": 1, "h": ""}),
+        ("m", {"p": "/own/x", "d": {"a": 1}}),
+        ("q", {"p": "/own/x", "h": ""}),
+        ("g", {"p": "/own/x", "q": {}}),
+    ):
         assert await curious.ask(action, **body) == DENIED
         told, answer = curious.heard[-2:]
         assert told["a"] == "sd"
@@ -140,6 +146,35 @@ async def test_a_rules_change_cancels_before_the_next_event(
     assert cancelled(client) == ["open"]
     await write(database, "/open", "secret")
     assert data_of(client) == []
+
+
+async def test_what_was_denied_is_not_revived_by_other_rules(
+    client: SessionClient, database: Database
+) -> None:
+    assert (await client.ask("q", p="/own/mchen", h=""))[0] == "permission_denied"
+    await database.put_rules('{"rules": {".read": true}}', Origin.ADMIN)
+    await write(database, "/own/mchen", 1)
+    assert client.pushes == []
+    assert (await client.ask("q", p="/own/mchen", h=""))[0] == "ok"
+    assert data_of(client) == [1]
+
+
+async def test_a_rules_change_ends_exactly_what_the_new_rules_deny(database: Database) -> None:
+    clients = {uid: SessionClient(database) for uid in ("mchen", "hmadi", "zoe")}
+    for uid, client in clients.items():
+        await client.ask("auth", cred=token(uid))
+        for path in (f"/own/{uid}", "/open"):
+            assert (await client.ask("q", p=path, h=""))[0] == "ok"
+    rules = """{"rules": {"own": {"$uid": {".read": "auth.uid === $uid && $uid !== 'zoe'"}},
+                          "open": {".read": "auth.uid === 'zoe'"}}}"""
+    await database.put_rules(rules, Origin.ADMIN)
+    await write(database, "/", {"own": dict.fromkeys(clients, 1), "open": 2})
+    ended = {uid: (cancelled(client), data_of(client)) for uid, client in clients.items()}
+    assert ended == {
+        "mchen": (["open"], [1]),
+        "hmadi": (["open"], [1]),
+        "zoe": (["own/zoe"], [2]),
+    }
 
 
 async def test_who_may_still_read_notices_nothing_of_a_rules_change(
