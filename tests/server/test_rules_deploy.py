@@ -29,8 +29,8 @@ from treedb.writes.request import RulesChange, set_write
 OWNER = {"Authorization": "Bearer owner"}
 CLIENTS = 10
 REQUESTS = 100
-LISTENERS = 1000
-MOST_SECONDS = 0.02  # that the event loop may be held by a change of rules
+LISTENERS = 10_000
+MOST_SECONDS = 0.1  # that a change of rules may hold the loop; asking all at once held it 0.6 s
 
 
 def version(name: str) -> str:
@@ -175,7 +175,7 @@ async def holds_measured() -> AsyncIterator[list[float]]:
         await asyncio.wait((watching,))
 
 
-async def test_asking_about_a_thousand_listeners_lets_others_have_the_loop(
+async def test_asking_about_ten_thousand_listeners_lets_others_have_the_loop(
     tmp_path: FilePath,
 ) -> None:
     async with opened_database(tmp_path, rules=MEMBERS) as database:
