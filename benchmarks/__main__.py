@@ -7,7 +7,7 @@ from pathlib import Path
 
 import uvloop
 
-from benchmarks import rules
+from benchmarks import queries, rules
 from benchmarks.measure import table
 from benchmarks.store import measure_all
 from treedb.config import DEFAULT_LIMITS
@@ -28,6 +28,10 @@ def main() -> None:
         rows = asyncio.run(rules.checks(Path(directory), DEFAULT_LIMITS))
         rows += rules.writes(Path(directory))
     print(f"\nRules\n\n{table(rows)}", flush=True)
+    with tempfile.TemporaryDirectory(dir=arguments.directory) as directory:
+        rows = asyncio.run(queries.measure_queries(Path(directory), DEFAULT_LIMITS))
+        rows += asyncio.run(queries.measure_writes(Path(directory), DEFAULT_LIMITS))
+    print(f"\nQueries and indexes\n\n{table(rows)}", flush=True)
 
 
 if __name__ == "__main__":

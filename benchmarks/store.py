@@ -10,10 +10,10 @@ import orjson
 
 from benchmarks import floor
 from benchmarks.measure import Row, durations, in_turns, rates, rss_mib
+from treedb.access import Access
 from treedb.clock import SystemClock
 from treedb.config import DEFAULT_LIMITS, Limits
 from treedb.database import Database
-from treedb.follower import Access
 from treedb.paths.path import Path
 from treedb.rules.authority import NOBODY
 from treedb.store.store import Store

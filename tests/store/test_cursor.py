@@ -74,3 +74,17 @@ def test_deleting_a_missing_row_says_so(rows: RowCursor) -> None:
     put(rows, b"a" * 600)
     assert rows.delete(b"a" * 600)
     assert not rows.delete(b"a" * 600)
+
+
+def test_stepping_through_a_group_reads_it_once_and_sees_what_was_put(rows: RowCursor) -> None:
+    for number in range(100):
+        put(rows, b"a" * 600 + b"%02d" % number)
+    before = rows.reads
+    found = rows.seek(b"a" * 600)
+    while found is not None:
+        found = rows.seek(found[0] + b"\x00")
+    assert rows.reads - before < 400
+    put(rows, b"a" * 600 + b"00x")
+    found = rows.seek(b"a" * 600 + b"000")
+    assert found is not None
+    assert found[0] == b"a" * 600 + b"00x"

@@ -12,9 +12,12 @@ import pytest
 from treedb.config import DEFAULT_LIMITS
 from treedb.errors import MapFull, StoreError
 from treedb.paths.path import ROOT, Path
+from treedb.store.index_check import check_indexes
+from treedb.store.index_definitions import PRIORITIES, IndexPlace, IndexState
 from treedb.store.store import Store
 from treedb.tree.commit import Commit
 from treedb.tree.patch import Patch
+from treedb.tree.query_order import PRIORITY, by_child
 from treedb.tree.values import Value
 
 LIMITS = replace(DEFAULT_LIMITS, map_bytes=1 << 30)
@@ -78,9 +81,12 @@ from dataclasses import replace
 from pathlib import Path
 from treedb.config import DEFAULT_LIMITS
 from treedb.paths.path import Path as Place
+from treedb.store.index_check import check_indexes
+from treedb.store.index_definitions import PRIORITIES, IndexPlace, IndexState
 from treedb.store.store import Store
 from treedb.tree.commit import Commit
 from treedb.tree.patch import Patch
+from treedb.tree.query_order import PRIORITY, by_child
 
 store = Store.open(Path(sys.argv[1]), replace(DEFAULT_LIMITS, map_bytes=int(sys.argv[4])))
 name, count = sys.argv[2], int(sys.argv[3])
@@ -158,8 +164,51 @@ def test_a_file_of_another_format_is_refused_with_both_numbers(tmp_path: FilePat
     ):
         meta = environment.open_db(b"meta", txn=transaction)
         transaction.put(b"format", b"99", db=meta)
-    with pytest.raises(StoreError, match=r"format 99.*format 1"):
+    with pytest.raises(StoreError, match=r"format 99.*format 2"):
         Store.open(tmp_path, LIMITS)
+
+
+def test_a_store_without_indexes_is_brought_up_to_date(tmp_path: FilePath) -> None:
+    store = Store.open(tmp_path, LIMITS)
+    write(store, "/list", {"a": {".value": 1, ".priority": 2}, "b": 3})
+    store.close()
+    with (
+        lmdb.open(str(tmp_path), max_dbs=4, lib_version=0) as environment,
+        environment.begin(write=True) as transaction,
+    ):
+        meta = environment.open_db(b"meta", txn=transaction)
+        transaction.put(b"format", b"1", db=meta)
+        transaction.delete(b"indexes", db=meta)
+        transaction.drop(environment.open_db(b"index", txn=transaction))
+    store = Store.open(tmp_path, LIMITS)
+    with store.snapshot() as snapshot:
+        [progress] = snapshot.index_progress()
+        assert progress.state is IndexState.BUILDING
+        assert not snapshot.indexes.covers(Path(("list",)), PRIORITY)
+    with store.transaction() as transaction:
+        assert transaction.build_indexes(100).is_last
+        transaction.commit()
+    with store.snapshot() as snapshot:
+        assert snapshot.indexes.covers(Path(("list",)), PRIORITY)
+        assert list(check_indexes(snapshot.tree, snapshot.indexes)) == []
+    store.close()
+
+
+def test_indexes_are_declared_in_a_transaction_like_any_other(tmp_path: FilePath) -> None:
+    store = Store.open(tmp_path, LIMITS)
+    places = [IndexPlace(("list",), "ts")]
+    with store.transaction() as transaction:
+        transaction.declare_indexes(places)
+    with store.transaction() as transaction:
+        assert [each.place for each in transaction.index_progress()] == [PRIORITIES]
+        transaction.declare_indexes(places)
+        transaction.apply(Commit(1, 0, Patch(((Path(("list", "a")), {"ts": 1}),)), None, None))
+        transaction.commit()
+    with store.snapshot() as snapshot:
+        assert [each.place for each in snapshot.index_progress()] == [PRIORITIES, *places]
+        assert snapshot.indexes.covers(Path(("list",)), by_child("ts"))
+        assert list(check_indexes(snapshot.tree, snapshot.indexes)) == []
+    store.close()
 
 
 def test_snapshots_and_writes_of_threads_do_not_disturb_each_other(tmp_path: FilePath) -> None:

@@ -6,10 +6,13 @@ from pathlib import Path as FilePath
 import lmdb
 import pytest
 
+from treedb.paths.order import encode_path
 from treedb.paths.path import ROOT, Path
 from treedb.store.cursor import RowCursor
 from treedb.store.placement import RowWriter
-from treedb.store.stored_tree import StoredTree
+from treedb.store.stored_tree import OBJECT, Inner, StoredTree
+from treedb.tree.order import SortKey, value_sort_key
+from treedb.tree.query_order import PRIORITY, VALUE, OrderBy, by_child
 from treedb.tree.values import Value
 
 TREE: dict[str, Value] = {
@@ -71,3 +74,36 @@ def test_only_a_place_above_rows_is_read_in_slices(tree: StoredTree) -> None:
     assert tree.slices_of(Path(("tall",)), 10) is not None
     for text in ("/record", "/record/name", "/none", "/tall/.priority"):
         assert tree.slices_of(Path.parse(text, allow_priority=True), 10) is None
+
+
+@pytest.mark.parametrize(("text", "value"), [row[1:] for row in PLACES[:6]])
+def test_a_node_is_assembled_only_where_it_is_asked_for(
+    tree: StoredTree, text: str, value: Value
+) -> None:
+    node = tree.node(encode_path(Path.parse(text).keys))
+    assert isinstance(node, Inner) == (text in ("/", "/tall"))
+    assert tree.assembled(node) == value
+
+
+SORT_KEYS: list[tuple[str, OrderBy, SortKey]] = [
+    ("tall", VALUE, OBJECT),
+    ("tall", PRIORITY, value_sort_key(5)),
+    ("tall", by_child("big"), value_sort_key("y" * 50)),
+    ("tall", by_child("small"), OBJECT),
+    ("tall", by_child("small", "n"), value_sort_key(1)),
+    ("tall", by_child("none"), value_sort_key(None)),
+    ("record", VALUE, OBJECT),
+    ("record", PRIORITY, value_sort_key(4)),
+    ("record", by_child("name"), value_sort_key("Mary")),
+    ("z", VALUE, value_sort_key(True)),
+    ("z", PRIORITY, value_sort_key("p")),
+    ("leaf", PRIORITY, value_sort_key(None)),
+    ("leaf", by_child("name"), value_sort_key(None)),
+]
+
+
+@pytest.mark.parametrize(("key", "order_by", "expected"), SORT_KEYS)
+def test_what_orders_a_child_is_found_without_assembling_it(
+    tree: StoredTree, key: str, order_by: OrderBy, expected: SortKey
+) -> None:
+    assert tree.sort_key(order_by, tree.node(encode_path((key,)))) == expected

@@ -21,15 +21,23 @@ SLICE = 100
 
 
 class RowCursor:
-    """Seek and scan the rows of one LMDB transaction; rows are (full key, stored value)."""
+    """Seek and scan the rows of one LMDB transaction; rows are (full key, stored value).
+
+    `reads` counts the rows that were sought, scanned or read with their group.
+    """
 
     def __init__(self, transaction: "lmdb.Transaction[bytes]", database: "lmdb._Database") -> None:
         self._transaction = transaction
         self._database = database
         self._cursor = transaction.cursor(database)
+        # The last group that was read: whoever steps through one would read it again each time.
+        self._head = b""
+        self._members: list[Row] = []
+        self.reads = 0
 
     def get(self, full: bytes) -> bytes | None:
         """Return the stored value of exactly this row."""
+        self.reads += 1
         raw: bytes | None = self._transaction.get(stored_key(full), db=self._database)
         return raw
 
@@ -56,6 +64,7 @@ class RowCursor:
             if exact is not None:
                 return head, exact
             full = head
+        self.reads += 1
         cursor = self._cursor
         if not (cursor.prev() if cursor.set_range(full) else cursor.last()):
             return None
@@ -82,6 +91,7 @@ class RowCursor:
             start = b""
             entries = cursor.iternext(keys=True, values=True)
             while not start and (met := list(islice(entries, size))):
+                self.reads += len(met)
                 rows = _inside(met, prefix)
                 head = next((key[:HEAD] for key, _ in rows if len(key) > HEAD), b"")
                 if head:
@@ -94,15 +104,18 @@ class RowCursor:
 
     def put(self, full: bytes, raw: bytes) -> None:
         """Store a row, in place of what was there."""
+        self._head = b""
         self._transaction.put(stored_key(full), raw, db=self._database)
 
     def delete(self, full: bytes) -> bool:
         """Remove exactly this row; tell whether it was there."""
+        self._head = b""
         removed: bool = self._transaction.delete(stored_key(full), db=self._database)
         return removed
 
     def delete_subtree(self, prefix: bytes) -> None:
         """Remove every row whose full key begins with `prefix`."""
+        self._head = b""
         if not prefix:
             self._transaction.drop(self._database, delete=False)
             return
@@ -116,6 +129,7 @@ class RowCursor:
             found = cursor.delete()
 
     def _first(self, start: bytes) -> Row | None:
+        self.reads += 1
         cursor = self._cursor
         if not start or not cursor.set_range(start):
             return None
@@ -125,6 +139,8 @@ class RowCursor:
         return full_key(key, b""), cursor.value()
 
     def _group(self, head: bytes) -> list[Row]:
+        if head == self._head:
+            return self._members
         rows = []
         cursor = self._transaction.cursor(self._database)
         if cursor.set_range(head):
@@ -134,6 +150,8 @@ class RowCursor:
                 if len(key) > HEAD:
                     rows.append((full_key(key, raw), raw))
         rows.sort()
+        self.reads += len(rows)
+        self._head, self._members = head, rows
         return rows
 
 

@@ -19,7 +19,7 @@ from treedb.config import Limits
 from treedb.errors import StoreError
 
 ENGINE = (0, 9)
-SUBDATABASES = 4
+SUBDATABASES = 5
 SPARE_TRANSACTIONS = 16
 
 # Locks, memory maps or fsync do not hold there what LMDB needs.

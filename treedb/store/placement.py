@@ -13,6 +13,7 @@ one row. Worked example with a small limit:
 """
 
 from itertools import accumulate
+from typing import NamedTuple
 
 from treedb.paths.order import decode_path, encode_key, encode_path
 from treedb.paths.path import Path
@@ -25,13 +26,42 @@ from treedb.tree.values import Value, children, is_object, priority_of, with_val
 LEAST_MEMBER_BYTES = 3
 
 
+class Surroundings(NamedTuple):
+    """What stands at and around a place before it is written: two seeks, for all who need them.
+
+    `ends` are the lengths of the full keys of the root, of the place's first key, and so on.
+    `row_value` is the value of the row that the place lies at or below, if `is_inside` one.
+    """
+
+    path: Path
+    full: bytes
+    ends: tuple[int, ...]
+    before: Row | None
+    found: Row | None
+    row_value: Value
+
+    @property
+    def is_inside(self) -> bool:
+        """Tell whether an ancestor of the place is a row."""
+        return self.before is not None and self.full.startswith(self.before[0])
+
+    @property
+    def has_rows(self) -> bool:
+        """Tell whether there are rows at the place or below it."""
+        return self.found is not None and self.found[0].startswith(self.full)
+
+
 class RowWriter:
-    """Apply values at places to the rows of one write transaction."""
+    """Apply values at places to the rows of one write transaction.
+
+    `met_priority` is set when a row was written that may hold a priority.
+    """
 
     def __init__(self, tree: StoredTree, row_bytes: int) -> None:
         self._tree = tree
         self._rows = tree.rows
         self._row_bytes = row_bytes
+        self.met_priority = False
 
     def set(self, path: Path, value: Value) -> None:
         """Make `value`, in normal form, the value at a place; None removes what is there.
@@ -40,18 +70,31 @@ class RowWriter:
         """
         if path.is_priority:
             self._set_priority(Path(path.keys[:-1]), value)
-            return
-        full = encode_path(path.keys)
+        else:
+            self.set_within(self.surroundings(path), value)
+
+    def surroundings(self, path: Path) -> Surroundings:
+        """Return what stands around a place, no priority's."""
+        encoded = [encode_key(key) for key in path.keys]
+        full = b"".join(encoded)
+        ends = (0, *accumulate(map(len, encoded)))
         before, found = self._rows.before(full), self._rows.seek(full)
+        is_inside = before is not None and full.startswith(before[0])
+        row_value = decode_row(before[1]) if before is not None and is_inside else None
+        return Surroundings(path, full, ends, before, found, row_value)
+
+    def set_within(self, around: Surroundings, value: Value) -> None:
+        """Make `value` the value at the place whose surroundings are these."""
+        full, before, found = around.full, around.before, around.found
         if before is not None and full.startswith(before[0]):
-            self._rewrite(before, full, value)
+            self._rewrite(before[0], around, value)
         elif found is not None and found[0].startswith(full):
             self._clear(full, found)
             self._place(full, value)
             if value is None:
-                self._drop_orphaned_priorities(path)
+                self._drop_orphaned_priorities(around.path)
         elif value is not None:
-            self._place_at_highest_absent(path, value, (before, found))
+            self._place_at_highest_absent(around, value)
 
     def _set_priority(self, owner: Path, priority: Value) -> None:
         full = encode_path(owner.keys)
@@ -68,12 +111,12 @@ class RowWriter:
             below = (*decode_path(full[len(row[0]) :]), ".priority")
             self._replace(row[0], with_value_at(old, below, priority))
 
-    def _rewrite(self, above: Row, full: bytes, value: Value) -> None:
-        old = decode_row(above[1])
-        new = with_value_at(old, decode_path(full[len(above[0]) :]), value)
-        self._replace(above[0], new)
+    def _rewrite(self, row: bytes, around: Surroundings, value: Value) -> None:
+        depth = around.ends.index(len(row))
+        new = with_value_at(around.row_value, around.path.keys[depth:], value)
+        self._replace(row, new)
         if new is None:
-            self._drop_orphaned_priorities(Path(decode_path(above[0])))
+            self._drop_orphaned_priorities(Path(around.path.keys[:depth]))
 
     def _replace(self, full: bytes, value: Value) -> None:
         """Change the value of the row at `full`, splitting or removing the row as need be."""
@@ -103,21 +146,18 @@ class RowWriter:
         for key, child in children(value):
             self._place(full + encode_key(key), child)
 
-    def _place_at_highest_absent(
-        self, path: Path, value: Value, neighbours: tuple[Row | None, Row | None]
-    ) -> None:
+    def _place_at_highest_absent(self, around: Surroundings, value: Value) -> None:
         """Put the value, wrapped in its absent ancestors, in one row below what is there.
 
         The ancestors that exist stand above rows, and the nearest of them shares its prefix with
         a neighbour of the place in key order.
         """
-        ends = [0, *accumulate(len(encode_key(key)) for key in path.keys)]
-        full = encode_path(path.keys)
+        full, ends = around.full, around.ends
         depth = 0
-        for row in filter(None, neighbours):
+        for row in filter(None, (around.before, around.found)):
             while row[0].startswith(full[: ends[depth]]):
                 depth += 1
-        for key in reversed(path.keys[depth:]):
+        for key in reversed(around.path.keys[depth:]):
             value = {key: value}
         self._place(full[: ends[depth]], value)
 
@@ -144,6 +184,8 @@ class RowWriter:
         return packed if len(packed) <= self._row_bytes else None
 
     def _put(self, full: bytes, value: Value, packed: bytes) -> None:
+        if b".priority" in packed or full.endswith(PRIORITY):
+            self.met_priority = True
         self._rows.put(full, encode_row(full, value, packed))
 
 

@@ -6,6 +6,7 @@ a reader wait. Within a process one Store holds the only environment.
 
 import errno
 import threading
+from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -16,13 +17,27 @@ from treedb.config import Limits
 from treedb.errors import InsufficientStorage, MapFull, StoreError, TreeError, Unavailable
 from treedb.store.cursor import RowCursor
 from treedb.store.environment import open_environment, sync_directory
+from treedb.store.index_build import BuildStep, build_some
+from treedb.store.index_definitions import (
+    Definitions,
+    DefinitionStore,
+    IndexPlace,
+    IndexProgress,
+    IndexState,
+)
+from treedb.store.index_entries import IndexEntries
+from treedb.store.index_reader import IndexReader
+from treedb.store.index_upkeep import IndexUpkeep
 from treedb.store.journal import JournalReader, JournalWriter
 from treedb.store.kept_rules import KeptRules, put_rules, read_revision, read_rules
+from treedb.store.kept_sessions import KeptSession, SessionReader
 from treedb.store.placement import RowWriter
 from treedb.store.stored_tree import StoredTree
 from treedb.tree.commit import Commit
 
-FORMAT = b"1"
+FORMAT = b"2"
+# As ours, but without indexes: it is brought up to date when it is opened.
+FORMAT_WITHOUT_INDEXES = b"1"
 NO_ROOM = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EFBIG))
 LARGEST_MAP_BYTES = 16 << 40
 
@@ -39,6 +54,14 @@ class Snapshot:
         self.tree = StoredTree(RowCursor(transaction, store.rows))
         self.journal = JournalReader(transaction, store.journal)
         self.revision = self.journal.revision()
+        self._definitions = DefinitionStore(transaction, store.meta)
+        self.indexes = IndexReader(
+            IndexEntries(transaction, store.index), self._definitions.read(), store.limits
+        )
+
+    def index_progress(self) -> tuple[IndexProgress, ...]:
+        """Return how far each index is."""
+        return self._definitions.progress()
 
     def rules_revision(self) -> int:
         """Return since which revision the kept rules are in force, 0 when there are none."""
@@ -47,6 +70,10 @@ class Snapshot:
     def rules(self) -> KeptRules | None:
         """Return the rules kept with this tree."""
         return read_rules(self._transaction, self._store.meta)
+
+    def sessions(self) -> list[str]:
+        """Return the sessions that have something to write when they end."""
+        return SessionReader(self._transaction, self._store.sessions).ids()
 
     def __enter__(self) -> Self:
         return self
@@ -72,7 +99,9 @@ class WriteTransaction:
         self._store = store
         self._transaction = transaction
         self.tree = StoredTree(RowCursor(transaction, store.rows))
-        self._writer = RowWriter(self.tree, store.limits.row_bytes)
+        self._entries = IndexEntries(transaction, store.index)
+        self._definitions = DefinitionStore(transaction, store.meta)
+        self._upkeep = self._new_upkeep()
         self._journal = JournalWriter(transaction, store.journal, store.limits)
         self.revision = JournalReader(transaction, store.journal).revision()
 
@@ -101,13 +130,59 @@ class WriteTransaction:
         assert commit.revision == self.revision + 1, "revisions have no gaps"
         try:
             for path, value in commit.patch.changes:
-                self._writer.set(path, value)
+                self._upkeep.set(path, value)
             self._journal.append(commit)
             if rules is not None:
                 put_rules(self._transaction, self._store.meta, rules)
         except lmdb.Error as error:
             raise fault(error) from error
         self.revision = commit.revision
+
+    def session(self, session_id: str) -> KeptSession | None:
+        """Return what a session has to write when it ends, None when there is nothing."""
+        return SessionReader(self._transaction, self._store.sessions).get(session_id)
+
+    def keep_session(self, session_id: str, raw: bytes) -> None:
+        """Keep an encoded session in place of what was kept of it."""
+        try:
+            self._transaction.put(session_id.encode(), raw, db=self._store.sessions)
+        except lmdb.Error as error:
+            raise fault(error) from error
+
+    def forget_session(self, session_id: str) -> None:
+        """Forget a session: it has ended, or has nothing to write any more."""
+        try:
+            self._transaction.delete(session_id.encode(), db=self._store.sessions)
+        except lmdb.Error as error:
+            raise fault(error) from error
+
+    def index_progress(self) -> tuple[IndexProgress, ...]:
+        """Return how far each index is."""
+        return self._definitions.progress()
+
+    def declare_indexes(self, wanted: Iterable[IndexPlace]) -> None:
+        """Have exactly these indexes, and that of priorities.
+
+        New ones are to be built, unless the tree is empty; others are cleared by later steps.
+        """
+        definitions = self._definitions.read()
+        is_empty = self.tree.rows.seek(b"") is None
+        declared = definitions.declared(wanted, is_empty=is_empty)
+        if declared != definitions:
+            self._define(declared)
+
+    def rebuild_indexes(self) -> None:
+        """Begin every index anew, whatever its entries are; the old ones are cleared later."""
+        self._define(self._definitions.read().rebuilt())
+
+    def build_indexes(self, most: int) -> BuildStep:
+        """Go on building, or clearing, by at most so many children; no revision comes of it."""
+        try:
+            step = build_some(self.tree, self._entries, self._definitions, most)
+        except lmdb.Error as error:
+            raise fault(error) from error
+        self._upkeep = self._new_upkeep()
+        return step
 
     def commit(self) -> None:
         """Make everything applied durable; returns after it is on disk."""
@@ -116,6 +191,17 @@ class WriteTransaction:
             self._transaction.commit()
         except lmdb.Error as error:
             raise fault(error) from error
+
+    def _define(self, definitions: Definitions) -> None:
+        try:
+            self._definitions.put(definitions)
+        except lmdb.Error as error:
+            raise fault(error) from error
+        self._upkeep = self._new_upkeep()
+
+    def _new_upkeep(self) -> IndexUpkeep:
+        writer = RowWriter(self.tree, self._store.limits.row_bytes)
+        return IndexUpkeep(self.tree, writer, self._entries, self._definitions.read())
 
 
 class Store:
@@ -126,8 +212,10 @@ class Store:
         self.limits = limits
         self._environment = environment
         self.rows = environment.open_db(b"rows")
+        self.index = environment.open_db(b"index")
         self.journal = environment.open_db(b"journal")
         self.meta = environment.open_db(b"meta")
+        self.sessions = environment.open_db(b"sessions")
         self._gate = threading.Lock()
         self._transactions = 0
 
@@ -201,8 +289,9 @@ class Store:
     def _check_format(self) -> None:
         with self._environment.begin(write=True) as transaction:
             found = transaction.get(b"format", db=self.meta)
-            if found is None:
+            if found in (None, FORMAT_WITHOUT_INDEXES):
                 transaction.put(b"format", FORMAT, db=self.meta)
+                self._define_first_indexes(transaction)
                 found = FORMAT
         if found != FORMAT:
             self.close()
@@ -211,6 +300,12 @@ class Store:
                 f"reads format {FORMAT.decode()}. Use the version that wrote it, or export there "
                 "and import here."
             )
+
+    def _define_first_indexes(self, transaction: "lmdb.Transaction[bytes]") -> None:
+        """Begin with the index of priorities; what is there already is still to be indexed."""
+        is_empty = not transaction.cursor(self.rows).first()
+        state = IndexState.COMPLETE if is_empty else IndexState.BUILDING
+        DefinitionStore(transaction, self.meta).put(Definitions.first(state))
 
 
 def fault(error: lmdb.Error) -> TreeError:

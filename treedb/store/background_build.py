@@ -1,0 +1,87 @@
+"""Build declared indexes a little at a time, between the writes of a running database.
+
+Each step is a transaction of its own, kept short so that no write waits long for it, and followed
+by a rest at least as long as it took: half of a processor at most goes into building. Where a
+build stands is kept with the entries, so that it goes on there after a restart.
+"""
+
+import logging
+from collections.abc import Iterable
+
+from treedb.clock import SystemClock
+from treedb.errors import InsufficientStorage
+from treedb.store.index_definitions import IndexProgress, IndexState
+from treedb.store.store import Store
+
+log = logging.getLogger("treedb.indexes")
+
+# Children that one step indexes: some 10 ms, which is what a write may have to wait.
+STEP_CHILDREN = 500
+# Between two reports of a build that takes long.
+REPORT_SECONDS = 10.0
+# Until a build that found the disk full is tried again.
+FULL_SECONDS = 60.0
+
+
+class BackgroundBuild:
+    """What is still to be built in a store, and when the next step is due."""
+
+    def __init__(self, store: Store, clock: SystemClock) -> None:
+        self._store = store
+        self._clock = clock
+        self._pending: tuple[IndexProgress, ...] = ()
+        self._due_at = 0.0
+        self._reported_at = 0.0
+
+    def look(self) -> None:
+        """Find out what there is to build; called when indexes may have been declared."""
+        with self._store.snapshot() as snapshot:
+            progress = snapshot.index_progress()
+        pending = tuple(each for each in progress if each.state is not IndexState.COMPLETE)
+        if pending and not self._pending:
+            self._reported_at = self._clock.monotonic()
+        self._log_changes(pending, progress)
+        self._pending = pending
+
+    def _log_changes(
+        self, pending: Iterable[IndexProgress], progress: Iterable[IndexProgress]
+    ) -> None:
+        """Tell which indexes began to be built or dropped since the last look, and which ended."""
+        before = {(each.place, each.state) for each in self._pending}
+        now = {(each.place, each.state) for each in pending}
+        complete = {each.place: each for each in progress if each.state is IndexState.COMPLETE}
+        for place, state in before - now:
+            if state is IndexState.DROPPING:
+                log.info("index %s: dropped", place)
+            elif place in complete:
+                log.info("index %s: complete, %d children", place, complete[place].children)
+        for place, state in now - before:
+            log.info("index %s: %s", place, state.value)
+
+    def seconds_until_due(self) -> float | None:
+        """Return how long to wait until the next step, None when there is nothing to build."""
+        return max(0.0, self._due_at - self._clock.monotonic()) if self._pending else None
+
+    def step_if_due(self) -> None:
+        """Take one step when it is time; raises MapFull and StoreError, as a write does."""
+        start = self._clock.monotonic()
+        if not self._pending or start < self._due_at:
+            return
+        self._due_at = start + FULL_SECONDS
+        try:
+            with self._store.transaction() as transaction:
+                step = transaction.build_indexes(STEP_CHILDREN)
+                transaction.commit()
+        except InsufficientStorage as error:
+            log.warning("building indexes waits for room: %s", error.reason)
+            raise
+        end = self._clock.monotonic()
+        self._due_at = end + (end - start)
+        if step.is_last or end - self._reported_at > REPORT_SECONDS:
+            self._report(end)
+
+    def _report(self, now: float) -> None:
+        self._reported_at = now
+        self.look()
+        for each in self._pending:
+            log.info("index %s: %s, %d children", each.place, each.state.value, each.children)
