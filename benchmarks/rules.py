@@ -8,11 +8,11 @@ from pathlib import Path as FilePath
 from benchmarks.measure import Row, in_turns, rates
 from benchmarks.server import Pipeline, RestClient, RunningServer
 from benchmarks.store import RECORDS, SEED, record_body
+from treedb.access import Access
 from treedb.auth.identity import Auth
 from treedb.clock import SystemClock
 from treedb.config import Limits
 from treedb.database import Database
-from treedb.follower import Access
 from treedb.paths.path import Path
 from treedb.rules.authority import SERVER, Authority, Caller, Operation
 from treedb.rules.loader import parse_rules

@@ -66,14 +66,7 @@ class Pipeline:
 
     def __init__(self, server: RunningServer) -> None:
         self._server = server
-        self._socket = socket.create_connection(("127.0.0.1", server.port))
-        self._socket.sendall(
-            b"GET /.ws?v=5&ns=default HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\n"
-            b"Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
-            b"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
-        )
-        while b"101 " not in self._socket.recv(1 << 16):
-            pass
+        self._socket = upgraded_socket(server.port)
         self._number = 0
         self._ask_all("auth", [{"cred": token()}])
 
@@ -96,7 +89,7 @@ class Pipeline:
         for body in bodies:
             self._number += 1
             message = {"t": "d", "d": {"r": self._number, "a": action, "b": body}}
-            frames.append(_frame(json.dumps(message).encode()))
+            frames.append(ws_frame(json.dumps(message).encode()))
         self._socket.sendall(b"".join(frames))
         last = b'"r":%d,"b":{"s":"ok"' % self._number
         heard = b""
@@ -130,7 +123,20 @@ class RestClient:
         return time.perf_counter() - start
 
 
-def _frame(payload: bytes) -> bytes:
+def upgraded_socket(port: int) -> socket.socket:
+    """Return a socket that speaks the realtime protocol; the server's hello may still come."""
+    client = socket.create_connection(("127.0.0.1", port))
+    client.sendall(
+        b"GET /.ws?v=5&ns=default HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\n"
+        b"Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
+        b"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
+    )
+    while b"101 " not in client.recv(1 << 16):
+        pass
+    return client
+
+
+def ws_frame(payload: bytes) -> bytes:
     """Return a masked text frame whose mask is zero (RFC 6455, section 5.2)."""
     size = len(payload)
     head = (

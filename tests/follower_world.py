@@ -3,15 +3,16 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
+from treedb.access import Access
 from treedb.auth.identity import Auth
 from treedb.clock import SystemClock
 from treedb.config import DEFAULT_LIMITS
-from treedb.follower import Access, Follower, Schedule
+from treedb.follower import Follower, Schedule
 from treedb.paths.path import Path
 from treedb.rules.authority import NOBODY, Caller
 from treedb.store.kept_rules import KeptRules, Origin
 from treedb.store.store import Store
-from treedb.sync.delivery import Delivery
+from treedb.sync.delivery import Delivery, Watch
 from treedb.tree.commit import Commit
 from treedb.tree.patch import Patch
 from treedb.tree.values import Value
@@ -47,11 +48,11 @@ class Recorder:
 
     heard: list[object] = field(default_factory=list)
 
-    def deliver(self, delivery: Delivery) -> None:
+    def deliver(self, delivery: Delivery, tag: int | None) -> None:
         self.heard.append(delivery.revision)
 
-    def cancel(self, place: Path) -> None:
-        self.heard.append(f"cancelled {place}")
+    def cancel(self, watch: Watch) -> None:
+        self.heard.append(f"cancelled {watch}")
 
 
 @dataclass
@@ -79,7 +80,7 @@ class World:
     def listen(self, path: Path = ROOM, caller: Caller = NOBODY) -> Recorder:
         recorder = Recorder()
         with self.store.snapshot() as snapshot:
-            self.follower.join(path, recorder, snapshot, caller, held=False)
+            self.follower.join(Watch(path), recorder, snapshot, caller, held=False)
         return recorder
 
     def commit(self, path: Path, value: Value, rules: str | None = None) -> Commit:

@@ -18,6 +18,8 @@ ROWS = (
     ("tree",),
     ("store", "rules", "wire"),
     ("writes", "sync"),
+    ("access", "window_upkeep", "index_advice", "unpublished"),
+    ("slow_reads",),
     ("follower",),
     ("database", "cluster"),
     ("server", "workers"),

@@ -14,14 +14,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.naive_tree import NaiveTree
+from treedb.access import Access
 from treedb.clock import SystemClock
 from treedb.config import DEFAULT_LIMITS, Limits
 from treedb.database import Database
 from treedb.errors import TooBigToRead, TreeError, Unavailable
-from treedb.follower import Access
 from treedb.paths.path import ROOT, Path
 from treedb.rules.authority import Caller
-from treedb.sync.delivery import Delivery, Merge
+from treedb.sync.delivery import Delivery, Merge, Watch
 from treedb.tree.arrays import to_plain
 from treedb.tree.commit import Commit
 from treedb.tree.forms import Form
@@ -92,10 +92,10 @@ class Mirror:
     revisions: list[int] = field(default_factory=list)
     cancelled: list[Path] = field(default_factory=list)
 
-    def start(self, pieces: list[bytes]) -> None:
-        self.tree.set(self.place.keys, orjson.loads(b"".join(pieces)))
+    def start(self, pieces: list[bytes] | None) -> None:
+        self.tree.set(self.place.keys, orjson.loads(b"".join(pieces or [b"null"])))
 
-    def deliver(self, delivery: Delivery) -> None:
+    def deliver(self, delivery: Delivery, tag: int | None) -> None:
         self.revisions.append(delivery.revision)
         change = delivery.change
         if isinstance(change, Merge):
@@ -103,8 +103,8 @@ class Mirror:
         else:
             self.tree.set(change.path.keys, change.value)
 
-    def cancel(self, place: Path) -> None:
-        self.cancelled.append(place)
+    def cancel(self, watch: Watch) -> None:
+        self.cancelled.append(watch.place)
 
     @property
     def value(self) -> object:
@@ -149,7 +149,7 @@ async def run_history(history: list[tuple[str, tuple[str, ...], Any]], directory
         for step in history:
             if step[0] == "listen":
                 mirror = Mirror(Path(step[1]))
-                mirror.start(await database.listen(mirror.place, mirror, ANYBODY))
+                mirror.start(await database.listen(Watch(mirror.place), mirror, ANYBODY))
                 mirrors.append(mirror)
             await act(database, model, step)
             await check_place(database, model, Path(step[1]))
@@ -194,7 +194,7 @@ async def test_a_listener_that_joins_during_a_long_read_misses_nothing(tmp_path:
         mirror = Mirror(ROOT)
 
         async def join() -> None:
-            mirror.start(await database.listen(ROOT, mirror, ANYBODY))
+            mirror.start(await database.listen(Watch(ROOT), mirror, ANYBODY))
 
         writes = [database.write(set_write(Path((f"r{n:03d}",)), n, LIMITS)) for n in range(300)]
         await asyncio.gather(join(), *writes)
@@ -206,7 +206,7 @@ async def test_a_listener_that_joins_during_a_long_read_misses_nothing(tmp_path:
 async def test_a_sender_hears_of_its_write_before_it_is_answered(tmp_path: FilePath) -> None:
     async with opened(tmp_path) as database:
         mirror = Mirror(Path(("a",)))
-        mirror.start(await database.listen(mirror.place, mirror, ANYBODY))
+        mirror.start(await database.listen(Watch(mirror.place), mirror, ANYBODY))
         for number in range(1, 20):
             written = await database.write(set_write(mirror.place, number, LIMITS))
             assert mirror.revisions[-1] == written.revision
@@ -223,9 +223,9 @@ async def test_a_refused_write_is_raised_and_leaves_nothing(tmp_path: FilePath) 
 async def test_after_unlisten_nothing_is_delivered(tmp_path: FilePath) -> None:
     async with opened(tmp_path) as database:
         mirror = Mirror(ROOT)
-        mirror.start(await database.listen(ROOT, mirror, ANYBODY))
+        mirror.start(await database.listen(Watch(ROOT), mirror, ANYBODY))
         assert database.watched_places == 1
-        database.unlisten(ROOT, mirror)
+        database.unlisten(Watch(ROOT), mirror)
         await database.write(set_write(ROOT, 1, LIMITS))
         assert (mirror.revisions, database.watched_places) == ([], 0)
 
@@ -244,7 +244,7 @@ async def test_what_another_process_wrote_is_published_before_our_next_commit(
 ) -> None:
     async with opened(tmp_path) as database:
         mirror = Mirror(ROOT)
-        mirror.start(await database.listen(ROOT, mirror, ANYBODY))
+        mirror.start(await database.listen(Watch(ROOT), mirror, ANYBODY))
         write_elsewhere(database, 1, 3)
         await database.write(set_write(Path(("ours",)), 2, LIMITS))
         assert mirror.revisions == [1, 2, 3, 4]
@@ -256,7 +256,7 @@ async def test_a_follower_behind_a_pruned_journal_hears_of_the_whole_tree(
 ) -> None:
     async with opened(tmp_path, replace(LIMITS, journal_entries=2)) as database:
         mirror = Mirror(Path(("theirs",)))
-        mirror.start(await database.listen(mirror.place, mirror, ANYBODY))
+        mirror.start(await database.listen(Watch(mirror.place), mirror, ANYBODY))
         write_elsewhere(database, 1, 9)
         await database.write(set_write(Path(("ours",)), 2, LIMITS))
         assert (mirror.revisions, mirror.value) == ([10], 9)
@@ -295,7 +295,7 @@ async def test_a_long_run_of_commits_lets_the_loop_have_its_turn(tmp_path: FileP
     database = Database.open(tmp_path, "test", LIMITS, SlowClock(), OPEN, fsync=False)
     await database.start()
     mirror = Mirror(ROOT)
-    mirror.start(await database.listen(ROOT, mirror, ANYBODY))
+    mirror.start(await database.listen(Watch(ROOT), mirror, ANYBODY))
     futures = [database.submit(set_write(Path(("n",)), n, LIMITS)) for n in range(100)]
     await asyncio.gather(*futures)
     await database.close()

@@ -37,6 +37,7 @@ from treedb.rules.signatures import (
     Method,
     Type,
 )
+from treedb.server.metrics import metrics_text
 from treedb.server.parameters import _KNOWN
 from treedb.server.reserved import _ENDPOINTS
 
@@ -233,6 +234,13 @@ def test_every_parameter_is_in_the_rest_page(name: str) -> None:
 @pytest.mark.parametrize("path", sorted(_ENDPOINTS))
 def test_every_reserved_url_is_in_the_command_line_page(path: str) -> None:
     assert f"`{path}`" in page("docs/reference/cli.md")
+
+
+def test_every_measure_is_in_the_operating_page() -> None:
+    families = re.findall(r"^# TYPE (treedb_\w+) ", metrics_text([]).decode(), re.MULTILINE)
+    assert families
+    for name in families:
+        assert f"| `{name}` | " in page("docs/operating.md")
 
 
 # The language of the rules, held against the tables that the checker refuses by.

@@ -6,12 +6,14 @@ from pathlib import Path as FilePath
 import pytest
 
 from tests.follower_world import CLOSED, LIMITS, MARY, MEMBERS, OPEN, ROOM, Recorder, World
+from treedb.access import Access
 from treedb.errors import PermissionDenied
-from treedb.follower import RECHECK_SECONDS, TURN_SECONDS, Access
+from treedb.follower import RECHECK_SECONDS, TURN_SECONDS
 from treedb.paths.path import ROOT, Path
 from treedb.rules.authority import NOBODY
 from treedb.store.store import Store
-from treedb.sync.delivery import Delivery
+from treedb.sync.delivery import Delivery, Watch
+from treedb.sync.view import View
 
 
 @pytest.fixture
@@ -33,13 +35,13 @@ def test_a_long_batch_is_published_in_turns(store: Store) -> None:
     recorder = world.listen()
     slow = Recorder()
 
-    def deliver(delivery: Delivery) -> None:
+    def deliver(delivery: Delivery, tag: int | None) -> None:
         world.clock.seconds += TURN_SECONDS * 2
-        Recorder.deliver(slow, delivery)
+        Recorder.deliver(slow, delivery, tag)
 
     slow.deliver = deliver  # type: ignore[method-assign]
     with store.snapshot() as snapshot:
-        world.follower.join(ROOM, slow, snapshot, NOBODY, held=False)
+        world.follower.join(Watch(ROOM), slow, snapshot, NOBODY, held=False)
     world.hand_over(world.commit(ROOM, 1), world.commit(ROOM, 2))
     assert (recorder.heard, world.answered) == ([1], [])
     world.take_turns()
@@ -162,9 +164,30 @@ def test_a_held_listener_hears_when_it_is_released(store: Store) -> None:
     world = World(store, Access(OPEN))
     recorder = Recorder()
     with store.snapshot() as snapshot:
-        world.follower.join(ROOM, recorder, snapshot, NOBODY, held=True)
+        world.follower.join(Watch(ROOM), recorder, snapshot, NOBODY, held=True)
     world.hand_over(world.commit(ROOM, 1))
     assert recorder.heard == []
-    world.follower.release(ROOM, recorder)
+    world.follower.release(Watch(ROOM), recorder)
     world.hand_over(world.commit(ROOM, 2))
     assert recorder.heard == [1, 2]
+
+
+def test_after_a_fault_of_ours_listens_end_and_the_rest_goes_on(
+    store: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    world = World(store, Access(OPEN))
+    recorder = world.listen()
+
+    def fail(view: View, *_: object) -> None:
+        raise ZeroDivisionError
+
+    with monkeypatch.context() as broken:
+        broken.setattr(View, "learn", fail)
+        world.hand_over(world.commit(ROOM, 1))
+        world.take_turns()
+    assert (recorder.heard, world.answered) == (["cancelled /rooms/a"], [1])
+    assert "ZeroDivisionError" in caplog.text
+    again = world.listen()
+    world.hand_over(world.commit(ROOM, 2))
+    world.take_turns()
+    assert (again.heard, world.answered) == ([2], [1, 2])

@@ -7,12 +7,14 @@ from pathlib import Path as FilePath
 import pytest
 
 from tests.follower_world import LIMITS, MARY, MEMBERS, OPEN, ROOM, Recorder, World
+from treedb.access import Access
 from treedb.auth.identity import Auth
 from treedb.errors import ExpiredToken
-from treedb.follower import FEW_CHANGES, RECHECK_SECONDS, RECHECK_SLICE, TURN_SECONDS, Access
+from treedb.follower import FEW_CHANGES, RECHECK_SECONDS, RECHECK_SLICE, TURN_SECONDS
 from treedb.paths.path import ROOT, Path
 from treedb.rules.authority import NOBODY, Caller
 from treedb.store.store import Store
+from treedb.sync.delivery import Watch
 from treedb.tree.patch import Patch
 
 
@@ -71,10 +73,10 @@ def test_a_listener_in_doubt_is_not_released_what_was_kept_for_it(store: Store) 
     world.hand_over(world.commit(Path(("members", "a", "mchen")), True))
     recorder = Recorder()
     with store.snapshot() as snapshot:
-        world.follower.join(ROOM, recorder, snapshot, MARY, held=True)
+        world.follower.join(Watch(ROOM), recorder, snapshot, MARY, held=True)
     world.hand_over(world.commit(ROOM, 1))
     world.hand_over(world.commit(Path(("members", "a", "mchen")), None))
-    world.follower.release(ROOM, recorder)
+    world.follower.release(Watch(ROOM), recorder)
     assert recorder.heard == ["cancelled /rooms/a"]
 
 
@@ -133,10 +135,10 @@ def test_who_leaves_or_comes_while_many_are_asked_about_is_no_trouble(store: Sto
     world.clock.step = TURN_SECONDS
     world.hand_over(world.commit(ROOT, None, '{"rules": {"rooms": {".read": true}}}'))
     leaver, changer, again, *others = reversed(recorders)
-    world.follower.leave(ROOM, leaver)
+    world.follower.leave(Watch(ROOM), leaver)
     world.follower.act_as(changer, MARY)
     with store.snapshot() as snapshot:
-        world.follower.join(ROOM, again, snapshot, NOBODY, held=False)
+        world.follower.join(Watch(ROOM), again, snapshot, NOBODY, held=False)
     newcomer = world.listen()
     world.hand_over(world.commit(ROOM, 1))
     world.take_turns()
@@ -150,7 +152,7 @@ def test_who_acts_as_another_is_asked_about_in_turns_with_many_listens(store: St
     count = RECHECK_SLICE * 3
     with store.snapshot() as snapshot:
         for number in range(count):
-            world.follower.join(Path((str(number),)), recorder, snapshot, MARY, held=False)
+            world.follower.join(Watch(Path((str(number),))), recorder, snapshot, MARY, held=False)
     world.follower.act_as(recorder, NOBODY)
     assert len(recorder.heard) == RECHECK_SLICE
     world.hand_over(world.commit(Path((str(count - 1),)), "secret"))
@@ -165,7 +167,7 @@ def test_back_before_it_was_asked_about_nothing_is_lost(store: Store) -> None:
     count = RECHECK_SLICE * 2
     with store.snapshot() as snapshot:
         for number in range(count):
-            world.follower.join(Path((str(number),)), recorder, snapshot, MARY, held=False)
+            world.follower.join(Watch(Path((str(number),))), recorder, snapshot, MARY, held=False)
     world.follower.act_as(recorder, NOBODY)
     world.follower.act_as(recorder, MARY)
     world.take_turns()

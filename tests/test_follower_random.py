@@ -12,13 +12,14 @@ import pytest
 
 from tests.follower_world import CLOSED, LIMITS, MEMBERS, OPEN, World
 from treedb import follower as follower_module
+from treedb.access import Access
 from treedb.auth.identity import Auth
 from treedb.errors import PermissionDenied
-from treedb.follower import RECHECK_SECONDS, TURN_SECONDS, Access
+from treedb.follower import RECHECK_SECONDS, TURN_SECONDS
 from treedb.paths.path import ROOT, Path
 from treedb.rules.authority import Caller
 from treedb.store.store import Store
-from treedb.sync.delivery import Delivery
+from treedb.sync.delivery import Delivery, Watch
 from treedb.tree.commit import Commit
 from treedb.tree.patch import Patch
 from treedb.tree.values import Value
@@ -63,13 +64,13 @@ class Ear:
     heard: list[int] = field(default_factory=list)
     is_over: bool = False
 
-    def deliver(self, delivery: Delivery) -> None:
+    def deliver(self, delivery: Delivery, tag: int | None) -> None:
         assert not self.is_over, "nothing comes after the end"
         later = self.history.states[delivery.revision :]
         assert any(state.allows(self.room, self.uid) for state in later), "this was not for it"
         self.heard.append(delivery.revision)
 
-    def cancel(self, place: Path) -> None:
+    def cancel(self, watch: Watch) -> None:
         assert not self.history.states[-1].allows(self.room, self.uid), "it may go on listening"
         assert not self.is_over
         self.is_over = True
@@ -132,7 +133,7 @@ class History:
         with self.world.store.snapshot() as snapshot:
             try:
                 place = Path(("rooms", room))
-                self.world.follower.join(place, ear, snapshot, caller(uid), held=False)
+                self.world.follower.join(Watch(place), ear, snapshot, caller(uid), held=False)
             except PermissionDenied:
                 assert not self.states[-1].allows(room, uid)
                 return
@@ -141,7 +142,7 @@ class History:
 
     def leave(self) -> None:
         for ear in self.some_ear():
-            self.world.follower.leave(Path(("rooms", ear.room)), ear)
+            self.world.follower.leave(Watch(Path(("rooms", ear.room))), ear)
             ear.is_over = True
 
     def act_as(self) -> None:

@@ -12,24 +12,34 @@ the rules are asked on the same snapshot that is read.
 import asyncio
 import logging
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path as FilePath
 from typing import Any
 
+from treedb.access import Access
 from treedb.clock import SystemClock
 from treedb.config import Limits
-from treedb.errors import TreeError, Unavailable
-from treedb.follower import Access, Follower, Schedule
+from treedb.errors import TooBigToRead, TreeError, Unavailable
+from treedb.follower import Follower, Schedule
+from treedb.index_advice import IndexAdvice
 from treedb.paths.path import Path
 from treedb.paths.push_id import PushIds
 from treedb.rules.authority import Caller
 from treedb.rules.cache import ruleset_of
 from treedb.rules.coverage import merge_reports
 from treedb.rules.ruleset import Ruleset
+from treedb.store.index_definitions import IndexProgress
 from treedb.store.kept_rules import KeptRules, Origin
+from treedb.store.query_reading import read_query
 from treedb.store.reading import Result, Steps, read_json, read_truncated, read_value
 from treedb.store.store import Snapshot, Store
-from treedb.sync.delivery import Listener
+from treedb.sync.delivery import Listener, Watch
+from treedb.tree.arrays import to_plain
 from treedb.tree.forms import Form
+from treedb.tree.hashing import matches_hash
+from treedb.tree.json_text import format_json, parse_json
+from treedb.tree.query import EVERYTHING, Query, as_window
+from treedb.tree.query_order import KEY, PRIORITY, OrderBy
 from treedb.tree.values import Value
 from treedb.writes.request import RulesChange, Write
 from treedb.writes.rules_in_force import RulesInForce
@@ -38,6 +48,10 @@ from treedb.writes.writer import Batch, Outcome, Request, Writer, Written
 log = logging.getLogger("treedb.database")
 
 READER_CHECK_SECONDS = 30.0
+INLINE_CHILDREN = 500  # more of them are made JSON on a thread
+# A value is hashed at some 30 MB a second: up to here it is cheaper than sending it again.
+HASHED_BYTES = 1024 * 1024
+INLINE_HASHED_BYTES = 16 * 1024  # more is hashed on a thread
 
 
 class Database:
@@ -57,6 +71,7 @@ class Database:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._started: Follower | None = None
         self._reader_check: asyncio.TimerHandle | None = None
+        self._advice = IndexAdvice(clock)
         self._closing = False
 
     @classmethod
@@ -94,6 +109,7 @@ class Database:
         published = self._loop.create_future()
         self._follower.arrived(Batch((), (Outcome(published, Written(self.revision, ())),)))
         await published
+        self._follower.close()
         self._store.close()
 
     @property
@@ -117,10 +133,18 @@ class Database:
         with self._permitted(path, caller) as snapshot:
             return await _paced(read_value(snapshot.tree, path, self.limits.slice_rows))
 
-    async def get_json(self, path: Path, form: Form, caller: Caller) -> list[bytes]:
-        """Return the value at a place as JSON text, in pieces; TooBigToRead past the limit."""
+    async def get_json(
+        self, path: Path, form: Form, caller: Caller, query: Query = EVERYTHING
+    ) -> list[bytes]:
+        """Return what a query chooses at a place as JSON text, in pieces; without one, all of it.
+
+        Raises TooBigToRead past the limit of an answer.
+        """
         with self._permitted(path, caller) as snapshot:
-            return await _paced(self._json(path, form, snapshot))
+            if not query.is_filtering:
+                return await _paced(self._json(path, form, snapshot))
+            chosen = await self._choose(path, query, snapshot)
+        return [await _formatted(chosen, form, self.limits)]
 
     async def get_truncated(self, path: Path, levels: int, caller: Caller) -> Value:
         """Return the value with every object `levels` levels below the place as True.
@@ -148,34 +172,50 @@ class Database:
 
     # Listening
 
-    async def listen(self, path: Path, listener: Listener, caller: Caller) -> list[bytes]:
-        """Join a listener to a place; return the value it starts from as export JSON, in pieces.
+    async def listen(
+        self, watch: Watch, listener: Listener, caller: Caller, claimed: str | None = ""
+    ) -> list[bytes] | None:
+        """Join a listener to a watch; return the value it starts from as export JSON, in pieces.
 
+        None when that value is what `claimed`, the hash of the listener's own copy, says it has;
+        "" is that of nothing, and with None the value is returned whatever it is.
         Between that value and the deliveries there is no gap and nothing comes twice. Deliveries
         begin in a later turn of the event loop than the one this returns in, so a caller that
-        sends the value before it awaits anything sends it first. Listening to a place again
-        starts anew. PermissionDenied when the rules do not let the caller read.
+        sends the value before it awaits anything sends it first. Listening again starts anew.
+        PermissionDenied when the rules do not let the caller read.
         """
         assert self._loop is not None, "a database is started before it is used"
-        with self._store.snapshot() as snapshot:
-            self._follower.join(path, listener, snapshot, caller, held=True)
-            try:
-                pieces = await _paced(self._json(path, Form.EXPORT, snapshot))
-            except BaseException:
-                self.unlisten(path, listener)
-                raise
-        self._loop.call_soon(self._follower.release, path, listener)
+        try:
+            if watch.query.is_filtering:
+                pieces = await self._first_window(watch, listener, caller, claimed)
+            else:
+                pieces = await self._first_value(watch, listener, caller, claimed)
+        except BaseException:
+            self.unlisten(watch, listener)
+            raise
+        self._loop.call_soon(self._follower.release, watch, listener)
         return pieces
 
-    def unlisten(self, path: Path, listener: Listener) -> None:
+    def unlisten(self, watch: Watch, listener: Listener) -> None:
         """Stop a listen; nothing happens when there is none."""
-        self._follower.leave(path, listener)
+        self._follower.leave(watch, listener)
 
     def act_as(self, listener: Listener, caller: Caller) -> None:
-        """Let a listener go on as somebody else; places it may not read now are cancelled."""
+        """Let a listener go on as somebody else; what it may not read now is cancelled."""
         self._follower.act_as(listener, caller)
 
-    # Rules
+    # Rules and indexes
+
+    def is_indexed(self, path: Path, order_by: OrderBy) -> bool:
+        """Tell whether children there may be asked for in this order without looking at all."""
+        if order_by in (KEY, PRIORITY):
+            return True
+        return order_by.name in self.ruleset.index_on(path)
+
+    def index_progress(self) -> tuple[IndexProgress, ...]:
+        """Return the indexes this database keeps, and how far each is built."""
+        with self._store.snapshot() as snapshot:
+            return snapshot.index_progress()
 
     @property
     def ruleset(self) -> Ruleset:
@@ -226,6 +266,37 @@ class Database:
             raise
         return snapshot
 
+    async def _first_value(
+        self, watch: Watch, listener: Listener, caller: Caller, claimed: str | None
+    ) -> list[bytes] | None:
+        with self._store.snapshot() as snapshot:
+            self._follower.join(watch, listener, snapshot, caller, held=True)
+            pieces = await _paced(self._json(watch.place, Form.EXPORT, snapshot))
+        return None if await _is_copy_of(pieces, claimed) else pieces
+
+    async def _first_window(
+        self, watch: Watch, listener: Listener, caller: Caller, claimed: str | None
+    ) -> list[bytes] | None:
+        # From now on each batch comes with the snapshot that its windows may need.
+        self._writer.takes_snapshots = True
+        has_begun = False
+        while not has_begun:  # again when another listener's window began at a later revision
+            with self._store.snapshot() as snapshot:
+                self._follower.join(watch, listener, snapshot, caller, held=True)
+                chosen = await self._choose(watch.place, watch.query, snapshot)
+                has_begun = self._follower.begin(watch, chosen, snapshot.revision)
+        pieces = [await _formatted(chosen, Form.EXPORT, self.limits)]
+        return None if await _is_copy_of(pieces, claimed) else pieces
+
+    async def _choose(
+        self, path: Path, query: Query, snapshot: Snapshot
+    ) -> list[tuple[str, Value]]:
+        """Return the children that a query chooses, in its order."""
+        if not self.is_indexed(path, query.order_by):
+            self._advice.give(self.namespace, path, query.order_by)
+        steps = read_query(snapshot.tree, snapshot.indexes, path, query, self.limits)
+        return await _paced(steps)
+
     def _json(self, path: Path, form: Form, snapshot: Snapshot) -> Steps[list[bytes]]:
         limits = self.limits
         return read_json(snapshot.tree, path, form, limits.slice_rows, limits.answer_bytes)
@@ -252,6 +323,40 @@ async def _paced(steps: Steps[Result]) -> Result:
             result: Result = end.value
             return result
         await asyncio.sleep(0)
+
+
+async def _is_copy_of(pieces: list[bytes], claimed: str | None) -> bool:
+    """Tell whether a listener that claims a hash has this value; a large one is not looked at."""
+    if not claimed:
+        return claimed is not None and pieces == [b"null"]
+    size = sum(map(len, pieces))
+    if size > HASHED_BYTES:
+        return False
+    work = partial(_has_hash, pieces, claimed)
+    return work() if size <= INLINE_HASHED_BYTES else await asyncio.to_thread(work)
+
+
+def _has_hash(pieces: list[bytes], claimed: str) -> bool:
+    value: Any = parse_json(b"".join(pieces))  # our own text, so it is in normal form
+    return matches_hash(value, claimed)
+
+
+async def _formatted(chosen: list[tuple[str, Value]], form: Form, limits: Limits) -> bytes:
+    """Return chosen children as the JSON text of an object; many of them on a thread."""
+    if len(chosen) <= INLINE_CHILDREN:
+        return _window_json(chosen, form, limits)
+    return await asyncio.to_thread(_window_json, chosen, form, limits)
+
+
+def _window_json(chosen: list[tuple[str, Value]], form: Form, limits: Limits) -> bytes:
+    window = as_window(chosen)
+    text = format_json(to_plain(window) if form is Form.PLAIN else window)
+    if len(text) > limits.answer_bytes:
+        raise TooBigToRead(
+            f"The answer has {len(text)} bytes, one answer holds at most {limits.answer_bytes}; "
+            "ask for fewer children."
+        )
+    return text
 
 
 def _answer(outcome: Outcome) -> None:

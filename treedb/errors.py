@@ -19,7 +19,7 @@ class TreeError(Exception):
 
     status: ClassVar[str] = "failure"
     http_status: ClassVar[int] = 400
-    text: ClassVar[str] = "Bad request"
+    text: str = "Bad request"
 
     def __init__(self, detail: str = "") -> None:
         super().__init__(detail or self.text)
@@ -85,7 +85,25 @@ class NoSuchNode(TreeError):
 
 
 class InvalidQuery(TreeError):
+    """A query, or another parameter, cannot be understood; some have a fixed text of their own."""
+
     text = "Invalid query parameter"
+
+    def __init__(self, detail: str = "", text: str = "") -> None:
+        if text:
+            self.text = text
+        super().__init__(detail)
+
+
+class IndexNotDefined(InvalidQuery):
+    """An order over REST needs an index that the rules do not have."""
+
+    text = "Index not defined"
+
+    def __init__(self, name: str, place: object) -> None:
+        super().__init__(
+            text=f'Index not defined, add ".indexOn": "{name}", for path "{place}", to the rules'
+        )
 
 
 class InvalidNamespace(TreeError):

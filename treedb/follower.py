@@ -17,17 +17,22 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 
+from treedb.access import Access
 from treedb.clock import SystemClock
-from treedb.errors import ExpiredToken, PermissionDenied, Unavailable
-from treedb.paths.path import ROOT, Path
-from treedb.rules.authority import Authority, Caller
-from treedb.rules.cache import ruleset_of
+from treedb.errors import ExpiredToken, PermissionDenied, TooBigToRead, Unavailable
+from treedb.paths.path import Path
+from treedb.rules.authority import Caller
+from treedb.slow_reads import SlowReads
 from treedb.store.store import Snapshot, Store
-from treedb.sync.delivery import Listener
+from treedb.sync.delivery import Delivery, Listener, Watch
 from treedb.sync.grants import Grant, Grants
 from treedb.sync.hub import Hub
+from treedb.sync.view import View
 from treedb.tree.commit import Commit
 from treedb.tree.patch import Patch
+from treedb.tree.values import Value
+from treedb.unpublished import unpublished
+from treedb.window_upkeep import Chosen, Published, WindowUpkeep
 from treedb.writes.writer import Batch, Outcome
 
 log = logging.getLogger("treedb.follower")
@@ -39,27 +44,10 @@ TURN_SECONDS = 0.005
 RECHECK_SECONDS = 0.1
 # Permissions asked about before others may have the loop: some 25 us each, so about 1 ms.
 RECHECK_SLICE = 50
+# Slices of a window that publishing waits for; one that takes longer is read beside it.
+PATIENCE = 20
 # Changes of a commit that are compared with each permission in doubt; with more, all are asked.
 FEW_CHANGES = 8
-
-
-@dataclass(frozen=True, slots=True)
-class Access:
-    """How a database is guarded where it keeps no rules of its own, and what is watched.
-
-    `default_rules` bind until rules are put. With `counts_coverage` every check is counted, which
-    is for development. Without `rechecks_data` a listener keeps its permission when the data that
-    its rule read changes.
-    """
-
-    default_rules: str
-    counts_coverage: bool = False
-    rechecks_data: bool = True
-
-    def authority(self, text: str | None = None) -> Authority:
-        """Return the authority of a rules text, of the default rules without one."""
-        ruleset = ruleset_of(self.default_rules if text is None else text)
-        return Authority.of(ruleset, counting=self.counts_coverage)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +75,8 @@ class Follower:
         self._schedule = schedule
         self._answer = answer
         self._hub = Hub()
+        self._upkeep = WindowUpkeep(store.limits, self._give_up)
+        self._slow_reads = SlowReads(store, self._upkeep, schedule.soon, self._look_again)
         self._grants = Grants()
         self._batches: deque[Batch] = deque()
         self._publishing: Iterator[None] | None = None
@@ -102,10 +92,19 @@ class Follower:
             self.revision = snapshot.revision
             self._follow_rules(snapshot)
 
+    def close(self) -> None:
+        """Give up what is still being read."""
+        self._slow_reads.close()
+
     @property
     def watched_places(self) -> int:
         """Count the places listened to."""
         return len(self._hub)
+
+    @property
+    def has_unsettled_windows(self) -> bool:
+        """Tell whether windows are yet to be read before they are right again."""
+        return bool(self._hub.unsettled) or len(self._slow_reads) > 0
 
     # Listeners
 
@@ -118,36 +117,55 @@ class Follower:
         return self.authority.permit_read(path, snapshot.tree, caller, self._clock.now_ms())
 
     def join(
-        self, path: Path, listener: Listener, snapshot: Snapshot, caller: Caller, *, held: bool
+        self, watch: Watch, listener: Listener, snapshot: Snapshot, caller: Caller, *, held: bool
     ) -> None:
         """Let a listener hear of what comes after a snapshot; PermissionDenied if it may not.
 
-        With `held`, what comes is kept until `release`.
+        With `held`, what comes is kept until `release`. A watch of a query has to `begin` before.
         """
-        depends_on = self.permit(path, snapshot, caller)
-        self._hub.join(path, listener, snapshot.revision, held=held)
-        self._grants.add(Grant(path, listener, caller, depends_on, self._clock.monotonic()))
+        depends_on = self.permit(watch.place, snapshot, caller)
+        self._hub.join(watch, listener, snapshot.revision, held=held)
+        self._grants.add(Grant(watch, listener, caller, depends_on, self._clock.monotonic()))
 
-    def release(self, path: Path, listener: Listener) -> None:
+    def begin(self, watch: Watch, chosen: list[tuple[str, Value]], revision: int) -> bool:
+        """Take the children that a query chose in the snapshot its listener joined with.
+
+        False when the listener has to join again, with a newer snapshot.
+        """
+        view = self._hub.view(watch)
+        if view is None:
+            return True  # nobody listens any more
+        if not view.begin(chosen, revision):
+            return False
+        self._hub.refresh(view)
+        if view.is_to_be_read:
+            self._schedule.soon(self._look_again)
+        return True
+
+    def release(self, watch: Watch, listener: Listener) -> None:
         """Deliver what was kept for a held listener, and from now on everything at once."""
-        grant = self._grants.get(path, listener)
+        grant = self._grants.get(watch, listener)
         if grant in self._doubted:
             self._ask_about([grant])
-        for delivery in self._hub.release(path, listener):
-            listener.deliver(delivery)
+        for delivery in self._hub.release(watch, listener):
+            listener.deliver(delivery, watch.tag)
 
-    def leave(self, path: Path, listener: Listener) -> None:
+    def leave(self, watch: Watch, listener: Listener) -> None:
         """Stop a listen; nothing happens when there is none."""
-        self._hub.leave(path, listener)
-        self._grants.remove(path, listener)
+        self._hub.leave(watch, listener)
+        self._grants.remove(watch, listener)
 
     def act_as(self, listener: Listener, caller: Caller) -> None:
-        """Let a listener go on as somebody else, where that one may listen too."""
+        """Let a listener go on as somebody else, where that one may listen too.
+
+        What each of its listens asks for stays as it is, whatever the caller's query.
+        """
         grants = self._grants.of(listener)
-        self._doubted.update(dict.fromkeys(grants, caller))
+        for grant in grants:
+            self._doubted[grant] = replace(caller, query=grant.caller.query)
         self._ask_about(grants[:RECHECK_SLICE])
         if len(grants) > RECHECK_SLICE:
-            self._schedule.soon(self._settle)
+            self._schedule.soon(self._settle_doubts)
 
     # Commits
 
@@ -158,40 +176,127 @@ class Follower:
             self._publishing = self._publish_all()
             self._take_turn()
 
+    def _look_again(self) -> None:
+        """Do what is to be done when no commit comes: windows wait to be read, or were read."""
+        self.arrived(Batch((), ()))
+
     def _take_turn(self) -> None:
         """Publish for at most a turn, then let others have the loop."""
         assert self._publishing is not None, "a turn is taken while something is published"
         end = self._clock.monotonic() + TURN_SECONDS
-        for _ in self._publishing:
-            if self._clock.monotonic() > end:
-                self._schedule.soon(self._take_turn)
-                return
+        try:
+            for _ in self._publishing:
+                if self._clock.monotonic() > end:
+                    self._schedule.soon(self._take_turn)
+                    return
+        except Exception:
+            # A fault of ours. Nobody may go on with a hole in what it heard, and everybody else's
+            # writes go on.
+            log.exception("publishing failed: every listen of this database ends")
+            for grant in self._grants.every():
+                self._end(grant)
+            self._publishing = self._publish_all()
+            self._schedule.soon(self._take_turn)
+            return
         self._publishing = None
 
     def _publish_all(self) -> Iterator[None]:
         """Publish waiting batches and answer their senders; yields where it may pause."""
         while self._batches:
             batch = self._batches.popleft()
-            for commit in self._unpublished(batch.commits):
-                yield from self._publish(commit)
-                yield
-            for outcome in batch.outcomes:
-                self._answer(outcome)
+            try:
+                yield from self._publish_batch(batch)
+            finally:
+                if batch.snapshot is not None:
+                    batch.snapshot.close()
+                for outcome in batch.outcomes:
+                    self._answer(outcome)
             yield
 
-    def _publish(self, commit: Commit) -> Iterator[None]:
+    def _publish_batch(self, batch: Batch) -> Iterator[None]:
+        commits = unpublished(self._store, self.revision, batch.commits)
+        published = Published(batch.snapshot, commits)
+        for commit in commits:
+            yield from self._publish(commit, published)
+            yield
+        for read in self._slow_reads.take_done(self.revision):
+            yield from self._finish(read.view, read.chosen, read.revision)
+        if self._hub.unsettled:
+            yield from self._settle_windows(batch.snapshot)
+
+    def _publish(self, commit: Commit, published: Published) -> Iterator[None]:
         """Publish one commit; yields where it may pause, before anybody hears of it."""
         if commit.rules is not None:
             self._put_in_force(commit.revision, commit.rules)
             yield from self._recheck(self._doubt(self._grants.every()))
         elif self._access.rechecks_data:
             yield from self._recheck(self._doubt_depending_on(commit.patch))
+        learnt = []
+        for view, changes in self._hub.touched(commit):
+            delivery = yield from self._upkeep.learn(view, changes, commit.revision, published)
+            self._hub.refresh(view)
+            if delivery is not None:
+                learnt.append((view, delivery))
         while doubted := self._doubted_about(commit.patch):
             yield from self._recheck(doubted)
-        for delivery, listeners in self._hub.publish(commit):
-            for listener in listeners:
-                listener.deliver(delivery)
+        for view, delivery in learnt:
+            _deliver(view, delivery)
         self.revision = commit.revision
+
+    # Windows
+
+    def _settle_windows(self, exact: Snapshot | None) -> Iterator[None]:
+        """Read windows anew that commits left unsettled, as everything published is.
+
+        While commits wait that are on disk and not published there is nothing to read them from:
+        then it is done at the end of a batch to come.
+        """
+        try:
+            snapshot = self._store.snapshot() if exact is None else exact
+        except Unavailable:
+            log.warning("windows wait for the next commit to be read anew: too many readers")
+            return
+        try:
+            if snapshot.revision != self.revision:
+                return
+            for view in self._hub.unsettled:
+                if view.members:
+                    yield from self._read_anew(view, snapshot)
+        finally:
+            if exact is None:
+                snapshot.close()
+
+    def _read_anew(self, view: View, snapshot: Snapshot) -> Iterator[None]:
+        view.start_reading()
+        self._hub.refresh(view)
+        steps = self._upkeep.read(view, snapshot)
+        for _ in range(PATIENCE):
+            try:
+                next(steps)
+            except StopIteration as end:
+                yield from self._finish(view, end.value, snapshot.revision)
+                return
+            yield
+        self._slow_reads.start(view)
+
+    def _finish(self, view: View, chosen: Chosen | None, revision: int) -> Iterator[None]:
+        """Tell of a window that was read anew, unless nobody watches it any more."""
+        while doubted := [each for each in self._doubted if each.watch.place == view.place]:
+            yield from self._recheck(doubted)
+        if chosen is None or not view.members:
+            return
+        delivery = view.finish_reading(chosen, revision)
+        self._hub.refresh(view)
+        if delivery is not None:
+            _deliver(view, delivery)
+
+    def _give_up(self, view: View, error: TooBigToRead) -> None:
+        """End the listens of a view that has come to hold more than may be read."""
+        log.warning("%d listens at %s end: %s", len(view.members), view.place, error.reason)
+        for member in list(view.members.values()):
+            watch = Watch(view.place, view.query, member.tag)
+            self.leave(watch, member.listener)
+            member.listener.cancel(watch)
 
     def _follow_rules(self, snapshot: Snapshot) -> None:
         """Put the rules of a snapshot in force; its commit may not be published yet."""
@@ -204,26 +309,6 @@ class Follower:
         if revision > self._rules_revision:
             self.authority = self._access.authority(text)
             self._rules_revision = revision
-
-    def _unpublished(self, commits: tuple[Commit, ...]) -> Iterator[Commit]:
-        """Yield the journal from where this process is, up to and with these commits.
-
-        They are the journal's own entries, handed over in memory; what another process wrote
-        before them is read from disk.
-        """
-        if commits and commits[0].revision > self.revision + 1:
-            yield from self._missed()
-        yield from (commit for commit in commits if commit.revision > self.revision)
-
-    def _missed(self) -> list[Commit]:
-        with self._store.snapshot() as snapshot:
-            missed = list(snapshot.journal.after(self.revision))
-            if missed[0].revision == self.revision + 1:
-                return missed
-            # Pruned before we read it: the whole tree, and the rules, stand for what is unknown.
-            kept = snapshot.rules()
-            whole = Patch(((ROOT, snapshot.tree.get(ROOT)),))
-            return [replace(missed[-1], patch=whole, rules=kept.text if kept else None)]
 
     # Permissions in doubt
 
@@ -242,7 +327,7 @@ class Follower:
         overdue = [grant for grant in grants if grant.checked_at <= recent]
         if len(overdue) < len(grants) and not self._is_settling:
             self._is_settling = True
-            self._schedule.later(RECHECK_SECONDS, self._settle)
+            self._schedule.later(RECHECK_SECONDS, self._settle_doubts)
         return overdue
 
     def _doubted_about(self, patch: Patch) -> list[Grant]:
@@ -252,15 +337,15 @@ class Follower:
         return [
             grant
             for grant in self._doubted
-            if any(grant.place.contains(p) or p.contains(grant.place) for p, _ in patch.changes)
+            if any(_meet(grant.watch.place, path) for path, _ in patch.changes)
         ]
 
-    def _settle(self) -> None:
+    def _settle_doubts(self) -> None:
         """Ask about whoever is in doubt, a slice in each turn."""
         self._ask_about(list(islice(self._doubted, RECHECK_SLICE)))
         self._is_settling = bool(self._doubted)
         if self._is_settling:
-            self._schedule.soon(self._settle)
+            self._schedule.soon(self._settle_doubts)
 
     def _recheck(self, grants: list[Grant]) -> Iterator[None]:
         """Ask about grants in doubt; yields where it may pause."""
@@ -274,7 +359,7 @@ class Follower:
             (grant, caller)
             for grant in grants
             if (caller := self._doubted.pop(grant, None)) is not None
-            and self._grants.get(grant.place, grant.listener) is grant  # not left, nor renewed
+            and self._grants.get(grant.watch, grant.listener) is grant  # not left, nor renewed
         ]
         if not doubted:
             return
@@ -292,7 +377,7 @@ class Follower:
     def _renew(self, grant: Grant, caller: Caller, snapshot: Snapshot) -> None:
         unexplained = Caller(caller.auth, caller.query)  # a cancel does not tell why
         try:
-            depends_on = self.permit(grant.place, snapshot, unexplained)
+            depends_on = self.permit(grant.watch.place, snapshot, unexplained)
         except (PermissionDenied, ExpiredToken):
             self._end(grant)
             return
@@ -302,5 +387,14 @@ class Follower:
         )
 
     def _end(self, grant: Grant) -> None:
-        self.leave(grant.place, grant.listener)
-        grant.listener.cancel(grant.place)
+        self.leave(grant.watch, grant.listener)
+        grant.listener.cancel(grant.watch)
+
+
+def _deliver(view: View, delivery: Delivery) -> None:
+    for member in view.hand_out(delivery):
+        member.deliver(delivery)
+
+
+def _meet(one: Path, other: Path) -> bool:
+    return one.contains(other) or other.contains(one)

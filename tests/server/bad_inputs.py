@@ -6,12 +6,13 @@ from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from tests.server.live_server import Answer
 from treedb.config import DEFAULT_LIMITS, Limits
 
 SPEC = Path(__file__).parent.parent / "spec"
-PLACE = "/a.json"
+PLACE = "/a.json"  # where a table names no other
 
 Row = dict[str, Any]
 Table = dict[str, Any]
@@ -37,6 +38,16 @@ def text_of(recipe: Any) -> bytes:
     if "repeat" in recipe:
         return str(recipe["repeat"]).encode() * int(recipe["times"])
     return ",".join(recipe["members"].replace("{}", name) for name in _names(recipe)).encode()
+
+
+def target_of(table: Table, step: Row) -> bytes:
+    """Return where a step is sent: its target, or the table's place with the step's query."""
+    if "target" in step:
+        return text_of(step["target"])
+    place = table.get("place", PLACE)
+    if "query" in step:
+        place += "?" + quote(step["query"], safe="=&")
+    return str(place).encode()
 
 
 def _names(recipe: Row) -> Iterator[str]:

@@ -4,10 +4,10 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from treedb.access import Access
 from treedb.clock import SystemClock
 from treedb.config import DEFAULT_LIMITS, Limits
 from treedb.database import Database
-from treedb.follower import Access
 from treedb.server.namespaces import OPEN_RULES
 
 

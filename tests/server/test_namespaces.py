@@ -56,6 +56,15 @@ async def test_no_name_is_the_default(tmp_path: Path) -> None:
     await databases.close()
 
 
+async def test_those_that_are_open_are_known(tmp_path: Path) -> None:
+    databases = databases_in(tmp_path)
+    for name in ("b", "a", "b"):
+        await databases.get(name)
+    assert [each.namespace for each in databases.opened] == ["b", "a"]
+    await databases.close()
+    assert [each.namespace for each in databases.opened] == []
+
+
 async def test_many_that_ask_at_once_get_one_database(tmp_path: Path) -> None:
     databases = databases_in(tmp_path)
     first, *others = await asyncio.gather(*(databases.get("a") for _ in range(20)))

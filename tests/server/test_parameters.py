@@ -7,6 +7,10 @@ from hypothesis import strategies as st
 from treedb.errors import InvalidQuery, TreeError, UnsupportedRequest
 from treedb.server.parameters import MOST_PARAMETERS, Parameters, parse_parameters
 from treedb.tree.forms import Form
+from treedb.tree.query import Query
+from treedb.tree.query_order import KEY, by_child
+
+DIM_H = Query(by_child("dim", "h"), limit=2, keeps_last=True)
 
 UNDERSTOOD = [
     (b"", Parameters()),
@@ -30,6 +34,10 @@ UNDERSTOOD = [
     (b"auth=a+b%2Bc", Parameters(credentials=("a b+c",))),
     (b"x-http-method-override=PATCH", Parameters(method_override="PATCH")),
     (b"writeSizeLimit=unlimited", Parameters()),
+    (b'orderBy="$key"', Parameters(query=Query(KEY))),
+    (b"orderBy=%22dim%2Fh%22&limitToLast=2", Parameters(query=DIM_H)),
+    (b'orderBy="dim/h"&limitToLast=2&shallow=false', Parameters(query=DIM_H)),
+    (b'orderBy="$key"&format=export', Parameters(form=Form.EXPORT, query=Query(KEY))),
     (b"foo=1&foo=2&download=x&ac=y&disableTriggers=true", Parameters()),
 ]
 
@@ -49,14 +57,12 @@ REFUSED = [
     (b'shallow=true&orderBy="$key"', InvalidQuery, "shallow cannot be combined with orderBy"),
     (b"writeSizeLimit=nope", InvalidQuery, "writeSizeLimit is 'nope'; allowed: tiny, small,"),
     (b"writeSizeLimit=tiny", UnsupportedRequest, "writeSizeLimit=tiny"),
-    (b'orderBy="$key"', UnsupportedRequest, "orderBy: this version answers no queries"),
-    (b"limitToFirst=1", UnsupportedRequest, "limitToFirst"),
-    (b"limitToLast=1", UnsupportedRequest, "limitToLast"),
-    (b"startAt=1", UnsupportedRequest, "startAt"),
-    (b"startAfter=1", UnsupportedRequest, "startAfter"),
-    (b"endAt=1", UnsupportedRequest, "endAt"),
-    (b"endBefore=1", UnsupportedRequest, "endBefore"),
-    (b"equalTo=1", UnsupportedRequest, "equalTo"),
+    (b'shallow=false&depth=2&equalTo=1&orderBy="n"', InvalidQuery, "depth cannot be combined with"),
+    (b"shallow=maybe&orderBy=5", InvalidQuery, "shallow is 'maybe'"),
+    (b"orderBy=n", InvalidQuery, "orderBy is 'n'"),
+    (b"limitToFirst=1", InvalidQuery, "limitToFirst needs an order"),
+    (b'orderBy="n"&%6frderBy="n"', InvalidQuery, "orderBy is given twice: give it once."),
+    (b'orderBy="n"&startAt=1&startAt=1', InvalidQuery, "startAt is given twice"),
     (b"callback=f", UnsupportedRequest, "callback: JSONP is not offered"),
     (b"timeout=3s", UnsupportedRequest, "timeout"),
     (b"auth_variable_override=5", InvalidQuery, "allowed: a JSON object, or null"),
@@ -93,7 +99,7 @@ def test_a_credential_is_not_repeated_in_an_error() -> None:
     assert "secret" not in caught.value.detail
 
 
-@given(st.binary() | st.text("ns=&%+print3shallowdepth ", max_size=40).map(str.encode))
+@given(st.binary() | st.text('ns=&%+print3shallowdepthorderBy"$', max_size=40).map(str.encode))
 def test_any_bytes_are_understood_or_refused(query: bytes) -> None:
     with suppress(InvalidQuery, UnsupportedRequest):
         parse_parameters(query)

@@ -1,5 +1,6 @@
-"""REST answers every row of the tables of odd and wrong paths and bodies as they say."""
+"""REST answers every row of the tables of odd and wrong inputs as they say."""
 
+import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -7,12 +8,12 @@ from contextlib import ExitStack
 import pytest
 
 from tests.server.bad_inputs import (
-    PLACE,
     Row,
     Table,
     check_answer,
     limits_of,
     load_table,
+    target_of,
     text_of,
 )
 from tests.server.live_server import LiveServer, errors_logged, live_server
@@ -20,6 +21,8 @@ from treedb.config import Limits
 
 PATHS = load_table("bad_paths.json")
 BODIES = load_table("bad_bodies.json")
+PARAMETERS = load_table("bad_parameters.json")
+OWNER = {"Authorization": "Bearer owner"}
 
 ServerFor = Callable[[Row], LiveServer]
 
@@ -57,10 +60,20 @@ def test_bodies(server_for: ServerFor, row: Row, caplog: pytest.LogCaptureFixtur
     assert errors_logged(caplog) == []
 
 
-def test_every_row_is_there() -> None:
-    assert [row["id"] for row in PATHS["rows"]] == [f"A{number}" for number in range(1, 37)]
-    numbers = {int(row["id"][1:].partition("-")[0]) for row in BODIES["rows"]}
-    assert numbers == set(range(1, 61))
+@pytest.mark.parametrize("row", PARAMETERS["rows"], ids=lambda row: row["id"])
+def test_parameters(server_for: ServerFor, row: Row, caplog: pytest.LogCaptureFixture) -> None:
+    server = server_for(row)
+    rules = json.dumps(PARAMETERS["rules"])
+    assert server.ask("PUT", "/.settings/rules.json", rules, OWNER).status == 200
+    server.put("/list.json", PARAMETERS["list"])
+    run_row(PARAMETERS, row, "GET", server)
+    assert errors_logged(caplog) == []
+
+
+@pytest.mark.parametrize("table, last", [(PATHS, 36), (BODIES, 60), (PARAMETERS, 27)])
+def test_every_row_is_there(table: Table, last: int) -> None:
+    numbers = {int(row["id"][1:].partition("-")[0]) for row in table["rows"]}
+    assert numbers == set(range(1, last + 1))
 
 
 def run_row(table: Table, row: Row, default_method: str, server: LiveServer) -> None:
@@ -70,7 +83,7 @@ def run_row(table: Table, row: Row, default_method: str, server: LiveServer) -> 
             continue
         answer = server.ask(
             step.get("method", default_method),
-            text_of(step.get("target", PLACE)),
+            target_of(table, step),
             text_of(step["body"]) if "body" in step else None,
             step.get("headers"),
         )

@@ -23,7 +23,7 @@ from treedb.paths.path import Path
 from treedb.rules.authority import NOBODY, SERVER, Caller
 from treedb.server.reserved import RULES
 from treedb.store.kept_rules import Origin
-from treedb.sync.delivery import Delivery
+from treedb.sync.delivery import Delivery, Watch
 from treedb.writes.request import RulesChange, set_write
 
 OWNER = {"Authorization": "Bearer owner"}
@@ -147,10 +147,10 @@ class Ears:
         self.heard = 0
         self.cancelled = 0
 
-    def deliver(self, delivery: Delivery) -> None:
+    def deliver(self, delivery: Delivery, tag: int | None) -> None:
         self.heard += 1
 
-    def cancel(self, place: Path) -> None:
+    def cancel(self, watch: Watch) -> None:
         self.cancelled += 1
 
 
@@ -185,7 +185,7 @@ async def test_asking_about_ten_thousand_listeners_lets_others_have_the_loop(
         listeners = [Ears() for _ in range(LISTENERS)]
         for number, each in enumerate(listeners):
             caller = Caller(Auth(f"u{number}", {}, is_admin=False, expires_at_ms=None))
-            await database.listen(Path(("rooms", "r")), each, caller)
+            await database.listen(Watch(Path(("rooms", "r"))), each, caller)
         holds = []
         for number in range(5):
             async with holds_measured() as longest:

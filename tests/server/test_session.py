@@ -20,7 +20,6 @@ from treedb.tree.values import value_at, with_value_at
 from treedb.writes.request import set_write
 
 OK = ("ok", "")
-NO_QUERIES = "This version of the server answers no queries"
 LIMITS = replace(DEFAULT_LIMITS, listens_per_connection=3, requests_in_flight=4)
 
 
@@ -208,23 +207,6 @@ async def test_listens_are_bounded(client: SessionClient) -> None:
     assert await client.ask("q", p="/a", h="") == ("ok", {})
     await client.ask("n", p="/a")
     assert await client.ask("q", p="/d", h="") == ("ok", {})
-
-
-@pytest.mark.parametrize(
-    "action, body",
-    [
-        ("q", {"p": "/w", "h": "", "q": {"l": 2, "vf": "r"}, "t": 1}),
-        ("q", {"p": "/w", "h": "", "q": {}, "t": 1}),
-        ("g", {"p": "/w", "q": {"ep": None}}),
-    ],
-)
-async def test_queries_are_refused_with_a_sentence(
-    client: SessionClient, database: Database, action: str, body: Any
-) -> None:
-    status, reason = await client.answer(await client.send(action, body))
-    assert status == "failure"
-    assert reason.startswith(NO_QUERIES)
-    assert database.watched_places == 0
 
 
 @pytest.mark.parametrize("action", ["o", "om", "oc"])

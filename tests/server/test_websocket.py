@@ -294,7 +294,7 @@ async def test_our_own_fault_closes_with_1011(
 
 @pytest.fixture
 async def small_outbox(tmp_path: FilePath) -> AsyncIterator[World]:
-    limits = replace(LIMITS, outbox_bytes=1_000_000)
+    limits = replace(LIMITS, outbox_bytes=1_000_000, stall_timeout_ms=200)
     async with (
         opened_database(tmp_path, limits) as database,
         World(database, SystemClock()).serving() as world,

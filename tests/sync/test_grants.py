@@ -2,16 +2,16 @@
 
 from treedb.paths.path import Path
 from treedb.rules.authority import NOBODY
-from treedb.sync.delivery import Delivery
+from treedb.sync.delivery import Delivery, Watch
 from treedb.sync.grants import Grant, Grants
 from treedb.tree.patch import Patch
 
 
 class Deaf:
-    def deliver(self, delivery: Delivery) -> None:
+    def deliver(self, delivery: Delivery, tag: int | None) -> None:
         raise AssertionError("grants deliver nothing")
 
-    def cancel(self, place: Path) -> None:
+    def cancel(self, watch: Watch) -> None:
         raise AssertionError("grants decide nothing")
 
 
@@ -20,7 +20,7 @@ def path(text: str) -> Path:
 
 
 def grant(place: str, listener: Deaf, *depends_on: str) -> Grant:
-    return Grant(path(place), listener, NOBODY, frozenset(map(path, depends_on)), 0.0)
+    return Grant(Watch(path(place)), listener, NOBODY, frozenset(map(path, depends_on)), 0.0)
 
 
 def depending(grants: Grants, *places: str) -> list[Grant]:
@@ -46,7 +46,7 @@ def test_a_new_grant_for_a_place_replaces_the_old() -> None:
     assert depending(grants, "/old") == []
     assert depending(grants, "/new") == [newer]
     assert grants.every() == [newer]
-    assert grants.get(path("/a"), listener) is newer
+    assert grants.get(Watch(path("/a")), listener) is newer
 
 
 def test_removed_grants_are_gone_everywhere() -> None:
@@ -54,12 +54,12 @@ def test_removed_grants_are_gone_everywhere() -> None:
     grants.add(grant("/a", listener, "/x"))
     kept = grant("/a", other, "/x")
     grants.add(kept)
-    grants.remove(path("/a"), listener)
-    grants.remove(path("/a"), listener)
-    grants.remove(path("/never"), other)
+    grants.remove(Watch(path("/a")), listener)
+    grants.remove(Watch(path("/a")), listener)
+    grants.remove(Watch(path("/never")), other)
     assert grants.of(listener) == []
     assert grants.of(other) == [kept]
-    assert grants.get(path("/a"), listener) is None
+    assert grants.get(Watch(path("/a")), listener) is None
     assert depending(grants, "/x") == [kept]
 
 

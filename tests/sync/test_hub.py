@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from treedb.paths.path import Path
-from treedb.sync.delivery import Change, Delivery, Merge, Overwrite
+from treedb.sync.delivery import Change, Delivery, Merge, Overwrite, Watch
 from treedb.sync.hub import Hub
 from treedb.tree.commit import Commit
 from treedb.tree.patch import Patch
@@ -18,10 +18,10 @@ class Recorder:
 
     deliveries: list[Delivery] = field(default_factory=list)
 
-    def deliver(self, delivery: Delivery) -> None:
+    def deliver(self, delivery: Delivery, tag: int | None) -> None:
         self.deliveries.append(delivery)
 
-    def cancel(self, place: Path) -> None:
+    def cancel(self, watch: Watch) -> None:
         raise AssertionError("a hub cancels nobody")
 
     @property
@@ -39,9 +39,11 @@ def commit(revision: int, changes: dict[str, Value]) -> Commit:
 
 
 def publish(hub: Hub, revision: int, changes: dict[str, Value]) -> None:
-    for delivery, listeners in hub.publish(commit(revision, changes)):
-        for listener in listeners:
-            listener.deliver(delivery)
+    for view, learnt in hub.touched(commit(revision, changes)):
+        delivery = view.learn(learnt, revision)
+        assert isinstance(delivery, Delivery)
+        for member in view.hand_out(delivery):
+            member.deliver(delivery)
 
 
 LEARNS = [
@@ -61,7 +63,7 @@ LEARNS = [
 @pytest.mark.parametrize(("place", "changes", "learnt"), [row[1:] for row in LEARNS], ids=[row[0] for row in LEARNS])  # fmt: skip
 def test_a_view_learns_its_part(place: str, changes: dict[str, Value], learnt: Change) -> None:
     hub, recorder = Hub(), Recorder()
-    hub.join(path(place), recorder, 0)
+    hub.join(Watch(path(place)), recorder, 0)
     publish(hub, 1, changes)
     assert recorder.changes == [learnt]
 
@@ -77,14 +79,14 @@ def test_a_view_learns_its_part(place: str, changes: dict[str, Value], learnt: C
 )
 def test_a_view_elsewhere_learns_nothing(place: str, changes: dict[str, Value]) -> None:
     hub, recorder = Hub(), Recorder()
-    hub.join(path(place), recorder, 0)
+    hub.join(Watch(path(place)), recorder, 0)
     publish(hub, 1, changes)
     assert recorder.deliveries == []
 
 
 def test_commits_up_to_the_joined_revision_are_skipped() -> None:
     hub, recorder = Hub(), Recorder()
-    hub.join(path("/a"), recorder, 2)
+    hub.join(Watch(path("/a")), recorder, 2)
     for revision in (1, 2, 3, 4):
         publish(hub, revision, {"/a": revision})
     assert [delivery.revision for delivery in recorder.deliveries] == [3, 4]
@@ -92,38 +94,38 @@ def test_commits_up_to_the_joined_revision_are_skipped() -> None:
 
 def test_a_held_member_gets_what_waited_in_order_and_then_the_rest_directly() -> None:
     hub, recorder = Hub(), Recorder()
-    hub.join(path("/a"), recorder, 0, held=True)
+    hub.join(Watch(path("/a")), recorder, 0, held=True)
     publish(hub, 1, {"/a": 1})
     publish(hub, 2, {"/a": 2})
     assert recorder.deliveries == []
-    assert [delivery.revision for delivery in hub.release(path("/a"), recorder)] == [1, 2]
+    assert [delivery.revision for delivery in hub.release(Watch(path("/a")), recorder)] == [1, 2]
     publish(hub, 3, {"/a": 3})
     assert [delivery.revision for delivery in recorder.deliveries] == [3]
-    assert hub.release(path("/a"), recorder) == []
+    assert hub.release(Watch(path("/a")), recorder) == []
 
 
 def test_all_listeners_of_a_place_share_one_delivery_and_its_encoding() -> None:
     hub = Hub()
     recorders = [Recorder() for _ in range(3)]
     for recorder in recorders:
-        hub.join(path("/a"), recorder, 0)
+        hub.join(Watch(path("/a")), recorder, 0)
     publish(hub, 1, {"/a": 1})
-    calls: list[Delivery] = []
+    calls: list[int] = []
 
-    def encoder(delivery: Delivery) -> bytes:
-        calls.append(delivery)
+    def encode() -> bytes:
+        calls.append(1)
         return b"text"
 
-    texts = [recorder.deliveries[0].encoded(encoder) for recorder in recorders]
+    texts = [recorder.deliveries[0].encoded("form", encode) for recorder in recorders]
     assert texts == [b"text"] * 3
     assert len(calls) == 1
 
 
 def test_who_left_hears_nothing_and_an_empty_view_is_dropped() -> None:
     hub, recorder = Hub(), Recorder()
-    hub.join(path("/a"), recorder, 0)
-    hub.leave(path("/a"), recorder)
-    hub.leave(path("/a"), recorder)
+    hub.join(Watch(path("/a")), recorder, 0)
+    hub.leave(Watch(path("/a")), recorder)
+    hub.leave(Watch(path("/a")), recorder)
     publish(hub, 1, {"/a": 1})
     assert recorder.deliveries == []
     assert len(hub) == 0
@@ -133,13 +135,13 @@ def test_a_listener_that_leaves_during_a_delivery_disturbs_nobody() -> None:
     hub, other = Hub(), Recorder()
 
     class Leaver(Recorder):
-        def deliver(self, delivery: Delivery) -> None:
-            super().deliver(delivery)
-            hub.leave(path("/a"), self)
+        def deliver(self, delivery: Delivery, tag: int | None) -> None:
+            super().deliver(delivery, tag)
+            hub.leave(Watch(path("/a")), self)
 
     leaver = Leaver()
-    hub.join(path("/a"), leaver, 0)
-    hub.join(path("/a"), other, 0)
+    hub.join(Watch(path("/a")), leaver, 0)
+    hub.join(Watch(path("/a")), other, 0)
     publish(hub, 1, {"/a": 1})
     publish(hub, 2, {"/a": 2})
     assert len(leaver.deliveries) == 1

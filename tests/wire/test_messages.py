@@ -14,6 +14,7 @@ from treedb.paths.path import Path
 from treedb.wire import messages as m
 from treedb.wire.connection import Connection
 from treedb.wire.fields import Override
+from treedb.wire.query_object import query_object_of
 
 A_B = Path(("a", "b"))
 ROOT = Path(())
@@ -21,19 +22,26 @@ ENTRY = {"sp": 1, "sin": True, "ep": "x", "en": "[MAX_NAME]", "ein": False, "i":
 
 REQUESTS: list[tuple[str, Any, Any]] = [
     ("s", {"c": {"sdk.js.12-19-0": 1}}, m.Stats(7)),
-    ("q", {"p": "/a/b", "h": ""}, m.Listen(7, A_B, {}, None, "")),
-    ("q", {"p": "a//b/", "h": "abc="}, m.Listen(7, A_B, {}, None, "abc=")),
-    ("q", {"p": "", "q": ENTRY, "t": 2, "h": ""}, m.Listen(7, ROOT, ENTRY, 2, "")),
-    ("q", {"p": "/", "h": "", "ch": {"hs": [], "ps": []}}, m.Listen(7, ROOT, {}, None, "")),
-    ("q", {"p": "/"}, m.Listen(7, ROOT, {}, None, "")),
-    ("n", {"p": "/a/b"}, m.Unlisten(7, A_B, {}, None)),
+    ("q", {"p": "/a/b", "h": ""}, m.Listen(7, A_B, query_object_of({}), None, "")),
+    ("q", {"p": "a//b/", "h": "abc="}, m.Listen(7, A_B, query_object_of({}), None, "abc=")),
+    ("q", {"p": "", "q": ENTRY, "t": 2, "h": ""}, m.Listen(7, ROOT, query_object_of(ENTRY), 2, "")),
+    (
+        "q",
+        {"p": "/", "h": "", "ch": {"hs": [], "ps": []}},
+        m.Listen(7, ROOT, query_object_of({}), None, ""),
+    ),
+    ("q", {"p": "/"}, m.Listen(7, ROOT, query_object_of({}), None, "")),
+    ("n", {"p": "/a/b"}, m.Unlisten(7, A_B, query_object_of({}), None)),
     (
         "n",
         {"p": "/a/b", "q": {"l": 2, "vf": "r"}, "t": 2},
-        m.Unlisten(7, A_B, {"l": 2, "vf": "r"}, 2),
+        m.Unlisten(7, A_B, query_object_of({"l": 2, "vf": "r"}), 2),
     ),
-    ("g", {"p": "/a/b", "q": {}}, m.Get(7, A_B, {})),
-    ("g", {"p": "/a/b"}, m.Get(7, A_B, {})),
+    ("g", {"p": "/a/b", "q": {}}, m.Get(7, A_B, query_object_of({}))),
+    ("g", {"p": "/a/b"}, m.Get(7, A_B, query_object_of({}))),
+    ("g", {"p": "/a/b", "q": ENTRY}, m.Get(7, A_B, query_object_of(ENTRY))),
+    ("q", {"p": "/", "q": {"i": "x"}}, m.Listen(7, ROOT, query_object_of({"i": "x"}), None, "")),
+    ("q", {"p": "/", "q": {"l": 1}, "t": -1}, m.Listen(7, ROOT, query_object_of({"l": 1}), -1, "")),
     ("p", {"p": "/a/b", "d": {"x": 1}}, m.Put(7, A_B, {"x": 1}, None)),
     ("p", {"p": "/a/b", "d": None}, m.Put(7, A_B, None, None)),
     ("p", {"p": "/a/b", "d": 1, "h": ""}, m.Put(7, A_B, 1, "")),
@@ -92,14 +100,22 @@ REFUSED: list[tuple[str, Any, type[errors.TreeError], str]] = [
     ("q", {"p": "/a", "h": "", "q": []}, errors.InvalidQuery, "found an array"),
     ("q", {"p": "/a", "h": "", "q": None}, errors.InvalidQuery, "found null"),
     ("q", {"p": "/a", "h": "", "q": {"zz": 1}}, errors.InvalidQuery, "no member 'zz'"),
-    ("q", {"p": "/a", "h": "", "q": {"l": 0}}, errors.InvalidQuery, "'l' cannot be a number"),
-    ("q", {"p": "/a", "h": "", "q": {"l": 1.5}}, errors.InvalidQuery, "'l'"),
-    ("q", {"p": "/a", "h": "", "q": {"l": True}}, errors.InvalidQuery, "'l' cannot be a boolean"),
-    ("q", {"p": "/a", "h": "", "q": {"vf": "x"}}, errors.InvalidQuery, "'vf'"),
-    ("q", {"p": "/a", "h": "", "q": {"vf": []}}, errors.InvalidQuery, "'vf' cannot be an array"),
-    ("q", {"p": "/a", "h": "", "q": {"sp": {}}}, errors.InvalidQuery, "'sp' cannot be an object"),
-    ("q", {"p": "/a", "h": "", "q": {"sin": 1}}, errors.InvalidQuery, "'sin'"),
-    ("q", {"p": "/a", "h": "", "q": {"i": 1}}, errors.InvalidQuery, "'i'"),
+    ("q", {"p": "/a", "h": "", "q": {"l": 0}}, errors.InvalidQuery, '"l" is an integer from 1'),
+    ("q", {"p": "/a", "h": "", "q": {"l": 1.5}}, errors.InvalidQuery, "found 1.5"),
+    ("q", {"p": "/a", "h": "", "q": {"l": True}}, errors.InvalidQuery, '"l" is an integer'),
+    ("q", {"p": "/a", "h": "", "q": {"l": 1, "vf": "x"}}, errors.InvalidQuery, '"vf" is'),
+    ("q", {"p": "/a", "h": "", "q": {"l": 1, "vf": []}}, errors.InvalidQuery, "found an array"),
+    ("q", {"p": "/a", "h": "", "q": {"sp": {}}}, errors.InvalidQuery, "found an object"),
+    (
+        "q",
+        {"p": "/a", "h": "", "q": {"sp": 1, "sin": 1}},
+        errors.InvalidQuery,
+        '"sin" is true or false',
+    ),
+    ("q", {"p": "/a", "h": "", "q": {"i": 1}}, errors.InvalidQuery, '"i" is'),
+    ("n", {"p": "/a", "q": {"l": 0}}, errors.InvalidQuery, '"l" is an integer from 1'),
+    ("g", {"p": "/a", "q": {"i": "a.b"}}, errors.InvalidQuery, '"i" is no path'),
+    ("g", {"p": "/a", "q": 5}, errors.InvalidQuery, "found a number"),
     ("q", {"p": "/a", "h": "", "t": "2"}, errors.InvalidQuery, "found text"),
     ("q", {"p": "/a", "h": "", "t": True}, errors.InvalidQuery, "found a boolean"),
     ("n", {"p": "/a", "t": None}, errors.InvalidQuery, "found null"),

@@ -38,7 +38,22 @@ MESSAGES = [
         outgoing.merge(ROOMS, b'{"x/y":1,"z":null}'),
         {"t": "d", "d": {"a": "m", "b": {"p": 'rooms/ä"b', "d": {"x/y": 1, "z": None}}}},
     ),
+    (
+        outgoing.tagged(outgoing.overwrite(ROOMS, b'{"a":1}'), 2),
+        {"t": "d", "d": {"a": "d", "b": {"p": 'rooms/ä"b', "d": {"a": 1}, "t": 2}}},
+    ),
+    (
+        outgoing.tagged(outgoing.merge(ROOMS, b'{"x":{"t":9},"y":null}'), -7),
+        {
+            "t": "d",
+            "d": {"a": "m", "b": {"p": 'rooms/ä"b', "d": {"x": {"t": 9}, "y": None}, "t": -7}},
+        },
+    ),
     (outgoing.cancel(ROOMS), {"t": "d", "d": {"a": "c", "b": {"p": 'rooms/ä"b'}}}),
+    (
+        outgoing.cancel(ROOMS, {"vf": "r", "l": 2, "i": "é"}),
+        {"t": "d", "d": {"a": "c", "b": {"p": 'rooms/ä"b', "q": [{"vf": "r", "l": 2, "i": "é"}]}}},
+    ),
     (
         outgoing.auth_revoked("expired_token", "Auth token is expired."),
         {
@@ -52,3 +67,8 @@ MESSAGES = [
 @pytest.mark.parametrize("text, message", MESSAGES)
 def test_messages_have_the_shape_clients_expect(text: bytes, message: Any) -> None:
     assert json.loads(text) == message
+
+
+def test_a_cancel_names_the_query_member_by_member_as_it_was_sent() -> None:
+    sent = {"sp": 1, "sin": True, "l": 2, "i": "x", "vf": "l"}
+    assert b'"q":[{"sp":1,"sin":true,"l":2,"i":"x","vf":"l"}]' in outgoing.cancel(ROOMS, sent)

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from treedb import __version__
+from treedb.cli.indexes import indexes
 from treedb.cli.rules import rules
 from treedb.cli.settings import default_of, load_settings, option_of, variable_of
 from treedb.config import Settings
@@ -27,6 +28,7 @@ app = typer.Typer(
     help="treedb: a self-hosted, durable, realtime JSON tree database.",
 )
 app.add_typer(rules, name="rules")
+app.add_typer(indexes, name="indexes")
 
 
 def main() -> None:

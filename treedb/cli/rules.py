@@ -7,6 +7,8 @@ from typing import Annotated, NoReturn, TypeAlias
 
 import typer
 
+from treedb.cli.terminal import printable
+
 rules = typer.Typer(
     no_args_is_help=True, help="Check, explain and test security rules; get and put a server's."
 )
@@ -95,7 +97,7 @@ def get_rules(*, url: Url = None, ns: Namespace = "default", data: Data = None) 
     from treedb.cli import rules_in_force
 
     server = rules_in_force.find_server(url, data, os.environ, Path())
-    sys.stdout.write(_printable(rules_in_force.get_rules(server, ns)))
+    sys.stdout.write(printable(rules_in_force.get_rules(server, ns)))
 
 
 @rules.command("put")
@@ -127,11 +129,5 @@ def put_rules(
 
 
 def _end(text: str, code: int) -> NoReturn:
-    print(_printable(text))
+    print(printable(text))
     raise typer.Exit(code)
-
-
-def _printable(text: str) -> str:
-    """Return a text with what the terminal's encoding lacks, or no encoding has, written out."""
-    encoding = sys.stdout.encoding
-    return text.encode(encoding, "backslashreplace").decode(encoding)

@@ -235,7 +235,8 @@ class _Loader:
             elif (problem := _index_problem(name.value)) is not None:
                 self._refuse(name.start, _BAD_INDEX, problem, keys=keys)
             else:
-                found.append(Index(keys, name.value, *self.source.position(name.start)))
+                plain = "/".join(filter(None, name.value.split("/")))
+                found.append(Index(keys, plain, *self.source.position(name.start)))
         self.indexes.extend(found)
         return tuple(index.name for index in found)
 

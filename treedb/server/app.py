@@ -45,6 +45,7 @@ def build_app(
     reserved = Reserved(databases, settings, limits, callers)
     routes = [
         Route("/.health", reserved.health),
+        Route("/.metrics", reserved.metrics),
         WebSocketRoute("/.ws", realtime.serve),
         Route("/.ws", realtime.refuse_plain),
         *_files(CLIENT, client_folder(PACKAGE), ANY_ORIGIN),

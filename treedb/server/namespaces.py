@@ -9,11 +9,11 @@ import re
 from pathlib import Path as FilePath
 from typing import Final
 
+from treedb.access import Access
 from treedb.clock import SystemClock
 from treedb.config import Limits, Settings
 from treedb.database import Database
 from treedb.errors import InvalidNamespace, NotFound, SettingsError, Unavailable
-from treedb.follower import Access
 from treedb.paths.keys import shown
 from treedb.server.rules_file import RulesFile
 from treedb.store.environment import sync_directory
@@ -58,13 +58,18 @@ class Databases:
         name = namespace or DEFAULT
         if name in self._databases:
             return self._databases[name]
-        _check_name(name)
+        check_namespace(name)
         async with self._opening:
             if self._is_closed:
                 raise Unavailable("The server is shutting down, try again later.")
             if name not in self._databases:
                 self._databases[name] = await self._open(name, create=create)
             return self._databases[name]
+
+    @property
+    def opened(self) -> tuple[Database, ...]:
+        """Return the databases that are open."""
+        return tuple(self._databases.values())
 
     async def follow_rules_file(self) -> None:
         """Apply every good edit of the rules file to the namespaces that follow it, for ever."""
@@ -110,7 +115,8 @@ class Databases:
         return database
 
 
-def _check_name(name: str) -> None:
+def check_namespace(name: str) -> None:
+    """Raise InvalidNamespace for a name that none can have."""
     if not _is_name(name):
         raise InvalidNamespace(
             f"The namespace {shown(name)}: a name is 1 to 63 characters out of a-z, 0-9 and -, "

@@ -2,8 +2,10 @@
 
 Two kinds of bytes go out. *Answers* are what the client asked for; the session waits for room
 before it takes the next request, so there is at most one large answer at a time. *Deliveries*
-come when they come; a client that does not read them as fast as they are made is closed once
-`outbox_bytes` of them wait (1013, try again later), and on its return starts from fresh values.
+come when they come; once `outbox_bytes` of them wait, a client that does not read them as fast as
+they are made has fallen behind. What comes for it then is dropped, and its watches are *missed*
+until they start anew from a fresh value. A client that reads nothing at all is closed after a
+while (1013, try again later).
 """
 
 import asyncio
@@ -11,11 +13,9 @@ from collections.abc import Callable
 from typing import Final
 
 from treedb.config import Limits
-from treedb.paths.path import Path
 from treedb.server.door import Door
-from treedb.server.pushes import encode_delivery
-from treedb.sync.delivery import Delivery
-from treedb.wire import outgoing
+from treedb.server.pushes import delivery_frames
+from treedb.sync.delivery import Delivery, Watch
 from treedb.wire.ready_frame import ready_frames
 
 TRY_AGAIN_LATER: Final = 1013  # registered with IANA as "try again later"
@@ -24,38 +24,68 @@ HELD_DELIVERIES: Final = 10_000  # commits within the framing of one answer; far
 
 
 class Outbox:
-    """The way to one client. It is the Listener of everything the client listens to."""
+    """The way to one client. It is the Listener of everything the client listens to.
 
-    __slots__ = ("_cancelled", "_ceiling", "_door", "_held", "_limits")
+    `cancelled` is told of a watch that ends, and returns the frames that tell the client, or None
+    when the client knows of no such listen. `fell_behind` is called when watches begin to miss
+    something.
+    """
 
-    def __init__(self, door: Door, limits: Limits, cancelled: Callable[[Path], bool]) -> None:
+    __slots__ = (
+        "_cancelled", "_ceiling", "_door", "_fell_behind", "_held", "_is_behind", "_limits",
+        "_missed",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        door: Door,
+        limits: Limits,
+        cancelled: Callable[[Watch], bytes | None],
+        fell_behind: Callable[[], None],
+    ) -> None:
         self._door = door
         self._limits = limits
         self._cancelled = cancelled
+        self._fell_behind = fell_behind
         self._ceiling = limits.outbox_bytes
-        self._held: list[Delivery | Path] | None = None
+        self._held: list[tuple[Watch | None, bytes]] | None = None
+        self._is_behind = False
+        self._missed: dict[Watch, None] = {}
 
-    def deliver(self, delivery: Delivery) -> None:
-        """Write a delivery, framed once for all who get it; close a client that is too slow."""
+    def deliver(self, delivery: Delivery, tag: int | None) -> None:
+        """Write a delivery, framed once for all who get it, unless the client is behind."""
+        if self._is_behind or self._missed:
+            watch = Watch(delivery.place, delivery.query, tag)
+            if self._is_behind or watch in self._missed:
+                self._miss(watch)
+                return
+        ready = delivery_frames(delivery, tag)
         if self._held is not None:
-            self._hold(delivery)
+            self._hold(Watch(delivery.place, delivery.query, tag), ready)
             return
-        self._door.write(delivery.encoded(encode_delivery))
-        if self._door.congested and self._door.buffered() > self._ceiling:
-            self.close(TRY_AGAIN_LATER, "too slow")
+        self._write_delivery(ready)
 
-    def cancel(self, place: Path) -> None:
-        """Tell the client that it may no longer listen to a place, unless it knows of no listen.
+    @property
+    def first_missed(self) -> Watch | None:
+        """Return the watch that missed something first, None when none did."""
+        return next(iter(self._missed), None)
+
+    def forget(self, watch: Watch) -> None:
+        """Take that a watch has a fresh value, or has ended: it misses nothing."""
+        self._missed.pop(watch, None)
+
+    def cancel(self, watch: Watch) -> None:
+        """Tell the client that it may no longer listen, unless it knows of no listen.
 
         What is held for it and was not written yet is no longer for the client.
         """
-        is_to_be_told = self._cancelled(place)
+        ready = self._cancelled(watch)
         if self._held is not None:
-            self._held = [each for each in self._held if _place_of(each) != place]
-            if is_to_be_told:
-                self._hold(place)
-        elif is_to_be_told:
-            self._door.write(ready_frames(outgoing.cancel(place)))
+            self._held = [each for each in self._held if each[0] != watch]
+            if ready is not None:
+                self._hold(None, ready)
+        elif ready is not None:
+            self._door.write(ready)
 
     def write(self, ready: bytes) -> None:
         """Write the ready frames of something short."""
@@ -68,11 +98,11 @@ class Outbox:
         if self._door.congested:
             self._ceiling = self._door.buffered() + self._limits.outbox_bytes
         held, self._held = self._held, None
-        for each in held or ():
-            if isinstance(each, Path):
-                self._door.write(ready_frames(outgoing.cancel(each)))
+        for watch, frames in held or ():
+            if watch is None:
+                self._door.write(frames)
             else:
-                self.deliver(each)
+                self._write_delivery(frames)
 
     async def frame(self, size_bytes: int, build: Callable[[], bytes]) -> bytes:
         """Build and frame a message; a large one on a thread, deliveries waiting meanwhile.
@@ -96,18 +126,26 @@ class Outbox:
                     self.close(TRY_AGAIN_LATER, "not reading")
                     return
         self._ceiling = self._limits.outbox_bytes
+        self._is_behind = False
 
     def close(self, code: int, reason: str) -> None:
         """Close the connection after what is written."""
         self._door.close(code, reason)
 
-    def _hold(self, each: Delivery | Path) -> None:
+    def _write_delivery(self, ready: bytes) -> None:
+        self._door.write(ready)
+        if self._door.congested and self._door.buffered() > self._ceiling:
+            self._is_behind = True
+
+    def _miss(self, watch: Watch) -> None:
+        if not self._missed:
+            self._fell_behind()
+        self._missed[watch] = None
+
+    def _hold(self, watch: Watch | None, ready: bytes) -> None:
+        """Keep frames until the answer before them is written: a watch's delivery, or a cancel."""
         assert self._held is not None
-        self._held.append(each)
-        if len(self._held) > HELD_DELIVERIES:
-            self.close(TRY_AGAIN_LATER, "too slow")
-
-
-def _place_of(each: Delivery | Path) -> Path | None:
-    """Return the place of a delivery; a place stands for its cancelling, which is kept."""
-    return each.place if isinstance(each, Delivery) else None
+        if watch is not None and len(self._held) >= HELD_DELIVERIES:
+            self._miss(watch)
+        else:
+            self._held.append((watch, ready))

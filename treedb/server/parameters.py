@@ -2,7 +2,7 @@
 
 A parameter that is documented and has a wrong value is refused by name, and so is one that a
 later version will understand, where leaving it out would give a different answer than was asked
-for. Parameters nobody knows are ignored. Source: Firebase's page "Firebase Database REST API".
+for. Parameters nobody knows are ignored. What of it is a query is read in `query_parameters.py`. Source: Firebase's page "Firebase Database REST API".
 """
 
 import re
@@ -14,22 +14,15 @@ from urllib.parse import unquote_to_bytes
 from treedb.config import DEFAULT_LIMITS
 from treedb.errors import InvalidJson, InvalidQuery, NoData, UnsupportedRequest
 from treedb.paths.keys import shown
+from treedb.server.query_parameters import QUERY_NAMES, parse_query
 from treedb.tree.forms import Form
 from treedb.tree.json_text import parse_json
+from treedb.tree.query import Query
 from treedb.wire.fields import Override
 
 MOST_PARAMETERS: Final = 100  # more than all that exist
 
-_QUERY: Final = "this version answers no queries: read the whole place and choose there"
 _UNSUPPORTED: Final = {
-    "orderBy": _QUERY,
-    "limitToFirst": _QUERY,
-    "limitToLast": _QUERY,
-    "startAt": _QUERY,
-    "startAfter": _QUERY,
-    "endAt": _QUERY,
-    "endBefore": _QUERY,
-    "equalTo": _QUERY,
     "callback": "JSONP is not offered; every answer may be read across origins (CORS)",
     "timeout": "reads have no time limit of the caller's choice",
 }
@@ -45,9 +38,9 @@ class Parameters:
 
     `namespace` is as given, "" when it is not. `levels` is how many levels of objects are
     answered before `true` stands for the rest; None answers all. `is_strict` and `is_dry_run` are
-    for rules alone. `credentials` are the values of
-    `auth` and `access_token`, `override` is whom an admin wants to act as. `explains` asks to be
-    told why something is denied.
+    for rules alone. `query` is what is asked of the children, None without any of its parameters.
+    `credentials` are the values of `auth` and `access_token`, `override` is whom an admin wants to
+    act as. `explains` asks to be told why something is denied.
     """
 
     namespace: str = ""
@@ -57,6 +50,7 @@ class Parameters:
     form: Form = Form.PLAIN
     is_strict: bool = False
     is_dry_run: bool = False
+    query: Query | None = None
     credentials: tuple[str, ...] = ()
     method_override: str | None = None
     override: Override | None = None
@@ -74,14 +68,16 @@ def parse_parameters(query: bytes) -> Parameters:
     _refuse_unsupported(given)
     printing = _read(given, "print", _one_of("pretty", "silent"))
     form = _read(given, "format", _one_of("export", "strict"))
+    levels = _levels(given)
     return Parameters(
         namespace=given.get("ns", ""),
         is_pretty=printing == "pretty",
         is_silent=printing == "silent",
-        levels=_levels(given),
+        levels=levels,
         form=Form.EXPORT if form == "export" else Form.PLAIN,
         is_strict=form == "strict",
         is_dry_run=_read(given, "dryRun", _one_of("true", "false")) == "true",
+        query=_query(given, levels),
         credentials=tuple(given[name] for name in ("auth", "access_token") if name in given),
         method_override=given.get("x-http-method-override"),
         override=_read(given, "auth_variable_override", _override),
@@ -91,8 +87,6 @@ def parse_parameters(query: bytes) -> Parameters:
 
 def _refuse_unsupported(given: Mapping[str, str]) -> None:
     found = [name for name in _UNSUPPORTED if name in given]
-    if found and given.get("shallow") == "true" and _UNSUPPORTED[found[0]] is _QUERY:
-        raise InvalidQuery(f"shallow cannot be combined with {found[0]}.")
     if found:
         raise UnsupportedRequest(f"{found[0]}: {_UNSUPPORTED[found[0]]}.")
     size = _read(given, "writeSizeLimit", _one_of(*_WRITE_SIZES))
@@ -101,6 +95,15 @@ def _refuse_unsupported(given: Mapping[str, str]) -> None:
             f"writeSizeLimit={size}: this version does not estimate how long a write takes; "
             "leave it out, or say unlimited."
         )
+
+
+def _query(given: Mapping[str, str], levels: int | None) -> Query | None:
+    query = parse_query(given)
+    if query is not None and levels is not None:
+        cutting = "depth" if "depth" in given else "shallow"
+        first = next(name for name in QUERY_NAMES if name in given)
+        raise InvalidQuery(f"{cutting} cannot be combined with {first}.")
+    return query
 
 
 def _levels(given: Mapping[str, str]) -> int | None:
@@ -148,7 +151,7 @@ def _read(given: Mapping[str, str], name: str, reader: Callable[[str, str], Read
     return reader(name, given[name]) if name in given else None
 
 
-_KNOWN: Final = frozenset(_UNSUPPORTED) | {
+_KNOWN: Final = frozenset((*_UNSUPPORTED, *QUERY_NAMES)) | {
     "ns", "print", "shallow", "depth", "format", "auth", "access_token", "writeSizeLimit",
     "x-http-method-override", "auth_variable_override", "explain", "dryRun",
 }  # fmt: skip

@@ -6,11 +6,24 @@ from treedb.wire import outgoing
 from treedb.wire.ready_frame import ready_frames
 
 
-def encode_delivery(delivery: Delivery) -> bytes:
-    """Return the frames of one delivery; given to `Delivery.encoded`, which asks but once."""
+def delivery_frames(delivery: Delivery, tag: int | None) -> bytes:
+    """Return the frames that tell of a delivery under a tag.
+
+    The change is made JSON once, whoever asks, and framed once for each tag: all plain listens
+    share their frames, and so do clients that happened to choose the same tag.
+    """
+    return delivery.encoded(tag, lambda: ready_frames(_message(delivery, tag)))
+
+
+def _message(delivery: Delivery, tag: int | None) -> bytes:
+    message = delivery.encoded("message", lambda: _untagged(delivery))
+    return message if tag is None else outgoing.tagged(message, tag)
+
+
+def _untagged(delivery: Delivery) -> bytes:
     match delivery.change:
         case Overwrite(path, value):
-            return ready_frames(outgoing.overwrite(path, format_json(value)))
+            return outgoing.overwrite(path, format_json(value))
         case Merge(path, changes):
             members = {"/".join(keys): value for keys, value in changes}
-            return ready_frames(outgoing.merge(path, format_json(members)))
+            return outgoing.merge(path, format_json(members))

@@ -24,6 +24,7 @@ from treedb.server.callers import Callers
 from treedb.server.coverage_page import coverage_page
 from treedb.server.credentials import auth_of
 from treedb.server.http_answers import json_answer
+from treedb.server.metrics import CONTENT_TYPE, measure, metrics_text
 from treedb.server.namespaces import Databases
 from treedb.server.parameters import Parameters, parse_parameters
 from treedb.store.kept_rules import Origin
@@ -72,12 +73,16 @@ class Reserved:
         }
         return json_answer(request, format_json(content))
 
+    async def metrics(self, request: Request) -> Response:
+        """Answer an administrator with the measures of every open namespace."""
+        self._check_administrator(request)
+        measures = [measure(each) for each in self._databases.opened]
+        text = await asyncio.to_thread(metrics_text, measures)
+        return Response(text, headers={"Cache-Control": "no-cache", "Content-Type": CONTENT_TYPE})
+
     async def administrative(self, request: Request) -> Response:
         """Answer an administrator; deny everyone else. Source: Firebase's emulator and tools."""
-        parameters = parse_parameters(request.scope["query_string"])
-        auth = auth_of(request.headers, parameters, self._callers.authenticate)
-        if auth is None or not auth.is_admin:
-            raise PermissionDenied
+        parameters = self._check_administrator(request)
         path = request.scope["raw_path"].decode("ascii")
         methods = _ENDPOINTS.get(path)
         if methods is None:
@@ -88,6 +93,14 @@ class Reserved:
         makes = request.method == "PUT" and not parameters.is_dry_run
         database = await self._databases.get(parameters.namespace, create=makes)
         return await answer(_Call(request, parameters, database, self._limits))
+
+    def _check_administrator(self, request: Request) -> Parameters:
+        """Return an administrator's parameters; PermissionDenied for everyone else."""
+        parameters = parse_parameters(request.scope["query_string"])
+        auth = auth_of(request.headers, parameters, self._callers.authenticate)
+        if auth is None or not auth.is_admin:
+            raise PermissionDenied
+        return parameters
 
 
 async def _get_rules(call: _Call) -> Response:

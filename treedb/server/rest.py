@@ -16,6 +16,7 @@ from starlette.responses import Response
 
 from treedb.database import Database
 from treedb.errors import (
+    IndexNotDefined,
     InvalidQuery,
     MethodNotAllowed,
     PermissionDenied,
@@ -25,6 +26,7 @@ from treedb.errors import (
 )
 from treedb.paths.path import Path
 from treedb.rules.authority import Caller
+from treedb.rules.query_variables import query_variables
 from treedb.rules.scope import REST_READ
 from treedb.server.bodies import read_body
 from treedb.server.callers import Callers
@@ -40,6 +42,7 @@ from treedb.server.parameters import Parameters, parse_parameters
 from treedb.tree.arrays import to_plain
 from treedb.tree.forms import Form
 from treedb.tree.json_text import format_json, parse_json
+from treedb.tree.query import EVERYTHING
 from treedb.tree.values import Value
 from treedb.writes.request import Write, set_write, update_write
 from treedb.writes.writer import Written
@@ -81,7 +84,11 @@ class Rest:
         if verb is None:
             raise MethodNotAllowed
         auth = auth_of(request.headers, parameters, self._callers.authenticate)
-        caller = self._callers.caller(auth, REST_READ, explains=parameters.explains)
+        query = parameters.query
+        if query is not None and verb is not _get:
+            raise InvalidQuery("orderBy and its companions choose what is read: leave them out.")
+        variables = REST_READ if query is None else query_variables(query)
+        caller = self._callers.caller(auth, variables, explains=parameters.explains)
         path = _path_of(request, method)
         _refuse_unsupported(request)
         if parameters.is_strict or parameters.is_dry_run:
@@ -122,11 +129,16 @@ def _refuse_unsupported(request: Request) -> None:
 
 
 async def _get(call: Call) -> Response:
+    query = call.parameters.query or EVERYTHING
+    if not call.database.is_indexed(call.path, query.order_by):
+        await _check_readable(call, call.path)  # who may not read learns nothing of the rules
+        raise IndexNotDefined(query.order_by.name, call.path)
     if call.parameters.is_silent:
         await _check_readable(call, call.path)
         return empty_answer(call.request)
     if call.parameters.levels is None or call.path.is_priority:
-        pieces = await call.database.get_json(call.path, call.parameters.form, call.caller)
+        form = call.parameters.form
+        pieces = await call.database.get_json(call.path, form, call.caller, query)
     else:
         pieces = [await _truncated(call, call.parameters.levels)]
     if call.parameters.is_pretty:

@@ -13,6 +13,7 @@ the write's `ok`, which the database sees to by delivering before it resolves th
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, Final
 
@@ -21,35 +22,31 @@ from treedb.database import Database
 from treedb.errors import (
     ExpiredToken,
     InvalidToken,
-    PermissionDenied,
     ProtocolError,
-    TooManyListens,
     TreeError,
     UnsupportedRequest,
 )
-from treedb.paths.path import Path
-from treedb.server.answers import refusal_frames, signed_in
+from treedb.rules.authority import Caller
+from treedb.rules.query_variables import query_variables
+from treedb.server.answers import INTERNAL, refusal_frames, signed_in
 from treedb.server.callers import Callers, acting_as
 from treedb.server.door import Door
-from treedb.server.outbox import Outbox
+from treedb.server.listens import Listens, watch_of
 from treedb.server.unanswered import UnansweredWrites
 from treedb.tree.forms import Form
 from treedb.tree.json_text import format_json
+from treedb.tree.query import Query
 from treedb.wire import messages, outgoing
 from treedb.wire.connection import Connection
-from treedb.wire.fields import is_filtering
 from treedb.wire.messages import Message, Request
 from treedb.wire.ready_frame import ready_frames
 from treedb.writes.request import Write, set_write, update_write
 from treedb.writes.writer import Written
 
+INTERNAL_ERROR: Final = 1011  # RFC 6455, section 7.4.1
 INLINE_BYTES: Final = 256 * 1024  # larger messages are parsed and checked on a thread
 
 _PONG: Final = ready_frames(outgoing.PONG)
-_NO_QUERIES: Final = (
-    "This version of the server answers no queries: read or listen to the whole place, "
-    "without limits, bounds or a tag."
-)
 _NO_ON_DISCONNECT: Final = "This version of the server keeps no onDisconnect writes."
 
 log = logging.getLogger("treedb.session")
@@ -64,10 +61,11 @@ class Session:
         self._callers = callers
         self._limits = limits
         self._connection = Connection(limits)
-        self._outbox = Outbox(door, limits, self._cancelled)
+        self._listens = Listens(database, door, limits, self._fell_behind)
+        self._outbox = self._listens.outbox
         self._writes = UnansweredWrites(door.write, limits)
-        self._listens: set[Path] = set()
-        self._joining: Path | None = None
+        self._turn = asyncio.Lock()  # one request, or one catching up, at a time
+        self._catching_up: asyncio.Task[None] | None = None
         self._caller = callers.caller(None)
         self._expiry: asyncio.TimerHandle | None = None
         self._is_over = False
@@ -107,8 +105,9 @@ class Session:
         """Drop every listen; nothing reaches the client after this."""
         self._is_over = True
         self._forget_expiry()
-        for path in list(self._listens):
-            self._leave(path)
+        self._listens.end()
+        if self._catching_up is not None:
+            self._catching_up.cancel()
 
     # Writes: submitted at once, answered when done.
 
@@ -159,64 +158,42 @@ class Session:
 
     async def _ask(self, message: Request) -> None:
         await self._writes.settled()
-        try:
-            ready = await self._ANSWERS[type(message)](self, message)
-        except Exception as error:  # noqa: BLE001 - it becomes the request's answer
-            ready = (refusal_frames(message.number, error),)
-        self._outbox.write_answer(*ready)
+        async with self._turn:
+            try:
+                ready = await self._ANSWERS[type(message)](self, message)
+            except Exception as error:  # noqa: BLE001 - it becomes the request's answer
+                ready = (refusal_frames(message.number, error),)
+            self._outbox.write_answer(*ready)
 
     async def _listen(self, message: messages.Listen) -> tuple[bytes, ...]:
-        if not _is_of_whole_place(message):
-            raise UnsupportedRequest(_NO_QUERIES)
-        path, most = message.path, self._limits.listens_per_connection
-        if path not in self._listens and len(self._listens) >= most:
-            raise TooManyListens(f"This connection has {most} listens, the limit is {most}.")
-        if path in self._listens:  # listening again starts anew; a failure ends the old one
-            self._leave(path)
-            await asyncio.sleep(0)  # the database may still have to release the old one
-        self._listens.add(path)
-        self._joining = path
-        try:
-            frames = await self._first_value(message)
-        except BaseException:
-            self._leave(path)
-            raise
-        finally:
-            self._joining = None
-        if path not in self._listens:
-            raise PermissionDenied  # cancelled while its value was read: nobody may have it now
-        return frames
-
-    async def _first_value(self, message: messages.Listen) -> tuple[bytes, ...]:
-        """Join the listeners of a place; return its value and the `ok` that follows."""
-        path = message.path
-        pieces = await self._database.listen(path, self._outbox, self._caller)
-        ok = ready_frames(outgoing.answer(message.number, "ok", b"{}"))
-        if not message.hash and pieces == [b"null"]:
-            return (ok,)  # without data an `ok` means what the client believes: nothing is there
-        push = partial(outgoing.overwrite, path, *pieces)
-        return await self._outbox.frame(_size(pieces), push), ok
+        return await self._listens.listen(message, self._caller)
 
     async def _unlisten(self, message: messages.Unlisten) -> tuple[bytes, ...]:
-        if message.path in self._listens and _is_of_whole_place(message):
-            self._leave(message.path)
+        self._listens.leave(watch_of(message))
         return _ok(message.number, b'""')
 
-    def _leave(self, path: Path) -> None:
-        self._listens.discard(path)
-        self._database.unlisten(path, self._outbox)
+    def _fell_behind(self) -> None:
+        self._catching_up = asyncio.create_task(self._catch_up())
 
-    def _cancelled(self, path: Path) -> bool:
-        """Forget a listen; tell whether the client has to be told: not before it has an answer."""
-        self._listens.discard(path)
-        return path != self._joining
+    async def _catch_up(self) -> None:
+        """Bring a client that was too slow up to date, once it has read what is on its way."""
+        try:
+            await self._outbox.drained()
+            async with self._turn:
+                await self._listens.catch_up(self._caller)
+        except Exception:
+            log.exception("a client that fell behind cannot be brought up to date")
+            self.close(INTERNAL_ERROR, INTERNAL)
 
     async def _get(self, message: messages.Get) -> tuple[bytes, ...]:
-        if is_filtering(message.query):
-            raise UnsupportedRequest(_NO_QUERIES)
-        pieces = await self._database.get_json(message.path, Form.EXPORT, self._caller)
+        path, query = message.path, message.query.query
+        caller = self._caller_asking(query)
+        pieces = await self._database.get_json(path, Form.EXPORT, caller, query)
         answer = partial(outgoing.answer, message.number, "ok", *pieces)
         return (await self._outbox.frame(_size(pieces), answer),)
+
+    def _caller_asking(self, query: Query) -> Caller:
+        return replace(self._caller, query=query_variables(query))
 
     async def _sign_in(self, message: messages.SignIn) -> tuple[bytes, ...]:
         try:
@@ -291,10 +268,6 @@ class Session:
 
 def _ok(number: int, data: bytes) -> tuple[bytes, ...]:
     return (ready_frames(outgoing.answer(number, "ok", data)),)
-
-
-def _is_of_whole_place(message: messages.Listen | messages.Unlisten) -> bool:
-    return message.tag is None and not is_filtering(message.query)
 
 
 def _size(pieces: list[bytes]) -> int:

@@ -1,11 +1,30 @@
-"""What the listeners of one place learn from one commit, and what a listener is."""
+"""What is watched, what its listeners learn from a commit, and what a listener is."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from treedb.paths.path import Path
+from treedb.tree.query import EVERYTHING, Query
 from treedb.tree.values import Value
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """One listen of a listener: a place, and what is asked of its children.
+
+    `tag` is what the listener tells its listens apart by. One that asks for everything needs none.
+    """
+
+    place: Path
+    query: Query = EVERYTHING
+    tag: int | None = None
+
+    def __post_init__(self) -> None:
+        assert self.query is EVERYTHING or self.query.is_filtering, "an order alone is no query"
+
+    def __str__(self) -> str:
+        return str(self.place) if self.query is EVERYTHING else f"{self.place} {self.query}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,31 +48,31 @@ Change = Overwrite | Merge
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """One commit's change as seen at `place`, for every listener there.
+    """A change as seen at `place`, for every listener that asks `query` there.
 
     The change lies at or below the place, never above: nobody learns more than they listen to.
+    `revision` is that of the commit, of the last one where several are told at once.
     """
 
     place: Path
     change: Change
     revision: int
-    _encodings: dict[Callable[["Delivery"], bytes], bytes] = field(
-        default_factory=dict, compare=False, repr=False
-    )
+    query: Query = EVERYTHING
+    _encodings: dict[object, bytes] = field(default_factory=dict, compare=False, repr=False)
 
-    def encoded(self, encoder: Callable[["Delivery"], bytes]) -> bytes:
-        """Return `encoder(self)`, computed once however many listeners ask."""
-        text = self._encodings.get(encoder)
+    def encoded(self, form: object, encode: Callable[[], bytes]) -> bytes:
+        """Return what `encode` returns, called once for each form however many listeners ask."""
+        text = self._encodings.get(form)
         if text is None:
-            text = self._encodings[encoder] = encoder(self)
+            text = self._encodings[form] = encode()
         return text
 
 
 class Listener(Protocol):
-    """One receiver; it may listen to many places, once each."""
+    """One receiver; it may have many watches, each once."""
 
-    def deliver(self, delivery: Delivery) -> None:
-        """Take a delivery for a place it listens to; must not wait, and must not raise."""
+    def deliver(self, delivery: Delivery, tag: int | None) -> None:
+        """Take a delivery for a watch of this tag; must not wait, and must not raise."""
 
-    def cancel(self, place: Path) -> None:
-        """Take that it may no longer listen to a place; must not wait, and must not raise."""
+    def cancel(self, watch: Watch) -> None:
+        """Take that it may no longer watch this; must not wait, and must not raise."""

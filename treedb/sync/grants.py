@@ -11,15 +11,15 @@ from dataclasses import dataclass, field
 from treedb.paths.path import Path
 from treedb.paths.trie import PathTrie
 from treedb.rules.authority import Caller
-from treedb.sync.delivery import Listener
+from treedb.sync.delivery import Listener, Watch
 from treedb.tree.patch import Patch
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Grant:
-    """A listener's permission for one place; `checked_at` is in seconds of a monotonic clock."""
+    """A listener's permission for one watch; `checked_at` is in seconds of a monotonic clock."""
 
-    place: Path
+    watch: Watch
     listener: Listener
     caller: Caller
     depends_on: frozenset[Path]
@@ -30,13 +30,13 @@ class Grant:
 class Grants:
     """The grants of one database, by listener and by what they depend on."""
 
-    _by_listener: dict[Listener, dict[Path, Grant]] = field(default_factory=dict)
+    _by_listener: dict[Listener, dict[Watch, Grant]] = field(default_factory=dict)
     _by_dependency: PathTrie[dict[Grant, None]] = field(default_factory=PathTrie)
 
     def add(self, grant: Grant) -> None:
-        """Keep a grant, in place of the one this listener had for the place."""
-        self.remove(grant.place, grant.listener)
-        self._by_listener.setdefault(grant.listener, {})[grant.place] = grant
+        """Keep a grant, in place of the one this listener had for the watch."""
+        self.remove(grant.watch, grant.listener)
+        self._by_listener.setdefault(grant.listener, {})[grant.watch] = grant
         for place in grant.depends_on:
             dependent = self._by_dependency.get(place)
             if dependent is None:
@@ -44,10 +44,10 @@ class Grants:
                 self._by_dependency.set(place, dependent)
             dependent[grant] = None
 
-    def remove(self, place: Path, listener: Listener) -> None:
+    def remove(self, watch: Watch, listener: Listener) -> None:
         """Forget a grant; nothing happens when there is none."""
         grants = self._by_listener.get(listener)
-        grant = grants.pop(place, None) if grants is not None else None
+        grant = grants.pop(watch, None) if grants is not None else None
         if grant is None:
             return
         if not grants:
@@ -59,9 +59,9 @@ class Grants:
             if not dependent:
                 self._by_dependency.remove(depended)
 
-    def get(self, place: Path, listener: Listener) -> Grant | None:
-        """Return the grant a listener has for a place, None without one."""
-        return self._by_listener.get(listener, {}).get(place)
+    def get(self, watch: Watch, listener: Listener) -> Grant | None:
+        """Return the grant a listener has for a watch, None without one."""
+        return self._by_listener.get(listener, {}).get(watch)
 
     def of(self, listener: Listener) -> list[Grant]:
         """Return the grants of one listener."""

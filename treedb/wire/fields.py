@@ -4,8 +4,7 @@ A body that lacks what it needs, or holds the wrong kind of value, raises the Tr
 to be answered; the sentence says what was found.
 """
 
-import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +18,7 @@ from treedb.errors import (
     ProtocolError,
 )
 from treedb.paths.path import Path
+from treedb.wire.query_object import QueryObject, query_object_of
 
 NUMBER_END = 2**53  # the first integer a JavaScript client cannot count to
 _KINDS = {type(None): "null", bool: "a boolean", int: "a number", float: "a number", str: "text"}
@@ -96,24 +96,12 @@ def tag_of(body: Mapping[str, Any]) -> int | None:
     return tag
 
 
-def query_of(body: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the query object, {} when there is none; every member is known and of its kind."""
+def query_of(body: Mapping[str, Any]) -> QueryObject:
+    """Return what the request asks, everything when it has no query object."""
     query = body.get("q", {})
     if not isinstance(query, dict):
         raise InvalidQuery(f'A query is an object in "q", found {kind_of(query)}.')
-    for name, raw in query.items():
-        is_legal = _QUERY_MEMBERS.get(name)
-        if is_legal is None:
-            known = ", ".join(_QUERY_MEMBERS)
-            raise InvalidQuery(f"A query has no member {name[:32]!r}; it may have {known}.")
-        if not is_legal(raw):
-            raise InvalidQuery(f"The query's member {name!r} cannot be {kind_of(raw)}.")
-    return query
-
-
-def is_filtering(query: Mapping[str, Any]) -> bool:
-    """Tell whether a query selects among the children, rather than only naming an order."""
-    return any(name != "i" for name in query)
+    return query_object_of(query)
 
 
 def credential_of(body: Mapping[str, Any]) -> tuple[str, Override | None]:
@@ -125,38 +113,3 @@ def credential_of(body: Mapping[str, Any]) -> tuple[str, Override | None]:
         return credential, Override(None)
     variable = body.get("authvar")
     return credential, Override(variable) if isinstance(variable, dict) else None
-
-
-def _is_text(raw: object) -> bool:
-    return isinstance(raw, str)
-
-
-def _is_flag(raw: object) -> bool:
-    return isinstance(raw, bool)
-
-
-def _is_bound(raw: object) -> bool:
-    if isinstance(raw, float):
-        return math.isfinite(raw)
-    return raw is None or isinstance(raw, str | bool | int)
-
-
-def _is_limit(raw: object) -> bool:
-    return isinstance(raw, int) and not isinstance(raw, bool) and raw > 0
-
-
-def _is_side(raw: object) -> bool:
-    return raw in ("l", "r")
-
-
-_QUERY_MEMBERS: dict[str, Callable[[object], bool]] = {
-    "sp": _is_bound,
-    "sn": _is_text,
-    "sin": _is_flag,
-    "ep": _is_bound,
-    "en": _is_text,
-    "ein": _is_flag,
-    "l": _is_limit,
-    "vf": _is_side,
-    "i": _is_text,
-}

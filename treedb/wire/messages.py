@@ -7,7 +7,7 @@ to: the connection cannot go on, and a ProtocolError says so.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -15,6 +15,7 @@ from treedb.errors import InvalidJson, NotAnObject, ProtocolError, TreeError, Un
 from treedb.paths.path import Path
 from treedb.tree.json_text import parse_json
 from treedb.wire import fields
+from treedb.wire.query_object import QueryObject
 
 # The head of a request as every SDK writes it. A value that is no JSON at all (a lone surrogate
 # in a string is what applications produce) must not cost the connection: the client would come
@@ -40,7 +41,7 @@ class Listen:
 
     number: int
     path: Path
-    query: Mapping[str, Any]
+    query: QueryObject
     tag: int | None
     hash: str
 
@@ -49,7 +50,7 @@ class Listen:
 class Unlisten:
     number: int
     path: Path
-    query: Mapping[str, Any]
+    query: QueryObject
     tag: int | None
 
 
@@ -57,7 +58,7 @@ class Unlisten:
 class Get:
     number: int
     path: Path
-    query: Mapping[str, Any]
+    query: QueryObject
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,11 +4,16 @@ Values come in as JSON already, in one piece or several, so that a large one is 
 Every control message carries `d`: without it the JavaScript SDK drops the message.
 """
 
+from collections.abc import Mapping
+from typing import Any
+
 from treedb.paths.path import Path
 from treedb.tree.json_text import format_json
 
 PONG = b'{"t":"c","d":{"t":"o","d":null}}'
 VERSION = "5"
+
+_PUSH_END = b"}}}"
 
 
 def hello(now_ms: int, host: str, session_id: str) -> bytes:
@@ -39,9 +44,22 @@ def merge(path: Path, changes: bytes) -> bytes:
     return b'{"t":"d","d":{"a":"m","b":{"p":%b,"d":%b}}}' % (_place(path), changes)
 
 
-def cancel(path: Path) -> bytes:
-    """Build the push that ends the default listen at `path`: it is no longer permitted."""
-    return b'{"t":"d","d":{"a":"c","b":{"p":%b}}}' % _place(path)
+def tagged(push: bytes, tag: int) -> bytes:
+    """Build the push that says the same to the filtered listen of this tag."""
+    assert push.endswith(_PUSH_END)
+    return b'%b,"t":%d%b' % (push[: -len(_PUSH_END)], tag, _PUSH_END)
+
+
+def cancel(path: Path, query: Mapping[str, Any] | None = None) -> bytes:
+    """Build the push that ends a listen at `path`: it is no longer permitted.
+
+    `query` is the query object of a filtered listen exactly as the client sent it, for that is
+    what the client looks it up by.
+    """
+    if query is None:
+        return b'{"t":"d","d":{"a":"c","b":{"p":%b}}}' % _place(path)
+    content = format_json([query])
+    return b'{"t":"d","d":{"a":"c","b":{"p":%b,"q":%b}}}' % (_place(path), content)
 
 
 def security_debug(text: str) -> bytes:

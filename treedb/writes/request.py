@@ -7,6 +7,7 @@ same verdict from both.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from treedb.auth.identity import Auth
 from treedb.config import Limits
 from treedb.errors import InvalidData, InvalidPath, NotAnObject, PayloadTooLarge, TooDeep
 from treedb.paths.path import Path
@@ -40,6 +41,40 @@ class RulesChange:
 
     text: str
     origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
+class KeepOnDisconnect:
+    """A request to make a write when a session ends; it is refused if it may not be made now."""
+
+    session_id: str
+    write: Write
+
+
+@dataclass(frozen=True, slots=True)
+class CancelOnDisconnect:
+    """A request to forget what was to be written at a place, and below, when a session ends."""
+
+    session_id: str
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class ActAs:
+    """A request to let a session end as somebody else."""
+
+    session_id: str
+    auth: Auth | None
+
+
+@dataclass(frozen=True, slots=True)
+class EndSession:
+    """A request to write, in one commit, what waits for the end of a session."""
+
+    session_id: str
+
+
+SessionRequest = KeepOnDisconnect | CancelOnDisconnect | ActAs | EndSession
 
 
 def set_write(

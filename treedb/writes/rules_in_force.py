@@ -6,7 +6,7 @@ text is looked at again only when its revision is another.
 
 from treedb.rules.authority import Authority
 from treedb.rules.cache import ruleset_of
-from treedb.store.store import WriteTransaction
+from treedb.store.store import Snapshot, WriteTransaction
 
 UNKNOWN = -1
 
@@ -20,8 +20,8 @@ class RulesInForce:
         self._revision = UNKNOWN
         self.authority = default
 
-    def in_force(self, transaction: WriteTransaction) -> Authority:
-        """Return the authority for a write in this transaction."""
+    def in_force(self, transaction: WriteTransaction | Snapshot) -> Authority:
+        """Return the authority that binds in a transaction."""
         revision = transaction.rules_revision()
         if revision != self._revision:
             kept = transaction.rules()

@@ -9,14 +9,17 @@ it does not take its neighbours with it. Nobody hears of a write before its comm
 import logging
 import queue
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from treedb.clock import SystemClock
 from treedb.errors import InsufficientStorage, MapFull, StoreError, TreeError, Unavailable
 from treedb.rules.cache import ruleset_of
+from treedb.rules.ruleset import Ruleset
+from treedb.store.background_build import BackgroundBuild
+from treedb.store.index_definitions import PRIORITIES, IndexPlace, IndexProgress, IndexState
 from treedb.store.kept_rules import KeptRules
-from treedb.store.store import Store, WriteTransaction
+from treedb.store.store import Snapshot, Store, WriteTransaction
 from treedb.tree.commit import Commit
 from treedb.tree.patch import Patch
 from treedb.tree.values import Value
@@ -48,10 +51,15 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What one group commit did: its commits in order, and every sender's outcome."""
+    """What one group commit did: its commits in order, and every sender's outcome.
+
+    `snapshot` is the tree after the last commit, for whoever takes the batch to read and to close;
+    None where nobody wants it, or it could not be had.
+    """
 
     commits: tuple[Commit, ...]
     outcomes: tuple[Outcome, ...]
+    snapshot: Snapshot | None = None
 
 
 Request = Write | RulesChange
@@ -82,6 +90,8 @@ class Writer:
         self._last_ms = 0
         self._broken: StoreError | None = None
         self._pause = threading.Event()
+        self._build = BackgroundBuild(store, clock)
+        self.takes_snapshots = False
 
     def start(self) -> None:
         """Begin to take writes."""
@@ -97,16 +107,22 @@ class Writer:
         self._thread.join()
 
     def _run(self) -> None:
+        self._guard(self._declare_indexes)
         while True:
             jobs, stopping = self._take()
             if jobs:
                 self._done(self._process(jobs))
             if stopping:
                 return
+            self._guard(self._build.step_if_due)
 
     def _take(self) -> tuple[list[_Job], bool]:
+        """Return what waits, up to a batch, and whether to stop; nothing when a build step is due."""
         jobs: list[_Job] = []
-        job = self._queue.get()
+        try:
+            job = self._queue.get(timeout=self._build.seconds_until_due())
+        except queue.Empty:
+            return jobs, False
         while job is not None:
             jobs.append(job)
             if len(jobs) == self._store.limits.write_batch or self._queue.empty():
@@ -139,11 +155,7 @@ class Writer:
             log.exception("a write failed unexpectedly; %d tried one by one", len(jobs))
             if len(jobs) == 1:
                 return _refused(jobs, Unavailable("the write failed on the server; see its log"))
-        batches = [self._process([job]) for job in jobs]
-        return Batch(
-            tuple(commit for batch in batches for commit in batch.commits),
-            tuple(outcome for batch in batches for outcome in batch.outcomes),
-        )
+        return _joined([self._process([job]) for job in jobs])
 
     def _attempt(self, jobs: list[_Job]) -> Batch:
         commits: list[Commit] = []
@@ -162,7 +174,17 @@ class Writer:
                 outcomes.append(Outcome(job.ticket, Written(transaction.revision, values)))
             if commits:
                 transaction.commit()
-        return Batch(tuple(commits), tuple(outcomes))
+        if any(commit.rules is not None for commit in commits):
+            self._build.look()
+        snapshot = self._snapshot() if commits and self.takes_snapshots else None
+        return Batch(tuple(commits), tuple(outcomes), snapshot)
+
+    def _snapshot(self) -> Snapshot | None:
+        try:
+            return self._store.snapshot()
+        except Unavailable:
+            log.warning("no snapshot of a batch: its windows are read a little later")
+            return None
 
     def _plan(self, request: Request, transaction: WriteTransaction) -> Commit:
         """Return what a request comes to, as the next commit."""
@@ -179,6 +201,35 @@ class Writer:
         if isinstance(request, RulesChange):
             rules = KeptRules(commit.revision, request.text, request.origin)
         transaction.apply(commit, rules)
+        if rules is not None:
+            transaction.declare_indexes(_indexes_of(ruleset_of(rules.text, self._store.limits)))
+
+    # Indexes
+
+    def _declare_indexes(self) -> None:
+        """Have the indexes of the rules in force: a start may come with other default rules."""
+        with self._store.snapshot() as snapshot:
+            wanted = _indexes_of(self._rules.in_force(snapshot).ruleset)
+            is_declared = set(wanted) == _declared(snapshot.index_progress())
+        if not is_declared:
+            with self._store.transaction() as transaction:
+                transaction.declare_indexes(wanted)
+                transaction.commit()
+        self._build.look()
+
+    def _guard(self, work: Callable[[], None]) -> None:
+        """Do what no sender waits for: when the store cannot take it, it is done another time."""
+        if self._broken is not None:
+            return
+        try:
+            work()
+        except MapFull:
+            self._grow()
+        except StoreError as error:
+            log.exception("writing stops: the store failed")
+            self._broken = error
+        except TreeError as error:
+            log.warning("indexes are looked after later: %s", error.reason)
 
     def _now_ms(self) -> int:
         # A clock that is set back must not make a later write's timestamp the smaller one.
@@ -192,6 +243,31 @@ class Writer:
                 return True
             self._pause.wait(GROW_PAUSE_SECONDS)
         return False
+
+
+def _indexes_of(ruleset: Ruleset) -> list[IndexPlace]:
+    """Return the indexes that rules ask for."""
+    return [IndexPlace(index.keys, index.name) for index in ruleset.indexes]
+
+
+def _declared(progress: Iterable[IndexProgress]) -> set[IndexPlace]:
+    return {
+        each.place
+        for each in progress
+        if each.state is not IndexState.DROPPING and each.place != PRIORITIES
+    }
+
+
+def _joined(batches: list[Batch]) -> Batch:
+    """Make one batch of several; only the last snapshot is after all the commits."""
+    snapshots = [batch.snapshot for batch in batches if batch.snapshot is not None]
+    for earlier in snapshots[:-1]:
+        earlier.close()
+    return Batch(
+        tuple(commit for batch in batches for commit in batch.commits),
+        tuple(outcome for batch in batches for outcome in batch.outcomes),
+        snapshots[-1] if snapshots else None,
+    )
 
 
 def _refused(jobs: list[_Job], error: TreeError) -> Batch:

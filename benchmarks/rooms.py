@@ -1,0 +1,98 @@
+"""Many who watch the end of a list: what a write costs the server, by who watches."""
+
+import json
+import selectors
+import socket
+from pathlib import Path as FilePath
+from statistics import median
+from typing import Any, Self
+
+from benchmarks.measure import Row, durations
+from benchmarks.server import Pipeline, RunningServer, upgraded_socket, ws_frame
+
+RULES = '{"rules": {".read": true, ".write": true}}'
+MESSAGE = {"author": "mchen", "text": "See you at the lab, then.", "at": 1_760_000_000_000}
+LISTENERS = 1_000
+WRITES = 200
+RUNS = 5
+LAST_50 = {"l": 50, "vf": "r"}
+
+
+class Listeners:
+    """Sockets that listen and count what they are told."""
+
+    def __init__(self, server: RunningServer) -> None:
+        self._server = server
+        self._selector = selectors.DefaultSelector()
+        self._told: dict[socket.socket, int] = {}
+
+    def listen(self, count: int, place: str, query: dict[str, Any] | None) -> Self:
+        """Let so many more clients listen; `place` takes each one's number."""
+        for number in range(count):
+            asked = {} if query is None else {"q": query, "t": number + 1}
+            body = {"p": place.format(number), "h": "", **asked}
+            message = {"t": "d", "d": {"r": 1, "a": "q", "b": body}}
+            client = upgraded_socket(self._server.port)
+            client.sendall(ws_frame(json.dumps(message).encode()))
+            heard = b""
+            while b'"r":1,"b":{"s":"ok"' not in heard:
+                heard += client.recv(1 << 16)
+            self._selector.register(client, selectors.EVENT_READ)
+            self._told[client] = 0
+        return self
+
+    def hear(self, count: int, listeners: int) -> None:
+        """Wait until so many listeners were told so much more; nobody else may be told."""
+        waiting = listeners * count
+        while waiting:
+            for key, _ in self._selector.select(30):
+                assert isinstance(key.fileobj, socket.socket)
+                data = key.fileobj.recv(1 << 20)
+                assert data, "the server closed a listener"
+                waiting -= data.count(b'"a":"d"') + data.count(b'"a":"m"')
+        assert waiting == 0, "somebody was told too much"
+
+    def close(self) -> None:
+        for client in self._told:
+            client.close()
+        self._selector.close()
+
+
+def hot_room(folder: FilePath) -> list[Row]:
+    """Measure the server's CPU time of a write to a room that 1,000 watch."""
+    with RunningServer(folder, RULES) as server:
+        writer = Pipeline(server)
+        writer.write("/rooms/hot/%d", MESSAGE, 100)
+        plain = _costs(server, writer, [(LISTENERS, "/rooms/hot", None)])
+        windows = _costs(server, writer, [(LISTENERS, "/rooms/hot", LAST_50)])
+        quiet = (LISTENERS, "/rooms/quiet-{}", LAST_50)
+        both = _costs(server, writer, [(LISTENERS, "/rooms/hot", LAST_50), quiet])
+    return [
+        durations(
+            "write to a hot room, 1,000 on its last 50",
+            (windows, plain),
+            "a CPU-time of the server; the floor: 1,000 on all of it",
+        ),
+        durations(
+            "the same with 1,000 more on quiet rooms",
+            (both, windows),
+            "the floor: without them",
+        ),
+    ]
+
+
+def _costs(
+    server: RunningServer, writer: Pipeline, asked: list[tuple[int, str, dict[str, Any] | None]]
+) -> float:
+    listeners = Listeners(server)
+    for count, place, query in asked:
+        listeners.listen(count, place, query)
+    hot = asked[0][0]
+    costs = []
+    for _ in range(RUNS):
+        start = server.cpu_seconds()
+        writer.write("/rooms/hot/%d", MESSAGE, WRITES)
+        listeners.hear(WRITES, hot)
+        costs.append((server.cpu_seconds() - start) / WRITES)
+    listeners.close()
+    return median(costs)

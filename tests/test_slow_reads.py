@@ -1,0 +1,110 @@
+"""Windows that take long are read a slice at a time, and told of when their snapshot is published."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path as FilePath
+
+import pytest
+
+from tests.follower_world import LIMITS
+from treedb.errors import TooBigToRead
+from treedb.paths.path import Path
+from treedb.slow_reads import SlowReads
+from treedb.store.store import Store
+from treedb.sync.delivery import Delivery, Watch
+from treedb.sync.view import Member, View
+from treedb.tree.commit import Commit
+from treedb.tree.patch import Patch
+from treedb.tree.query import Query
+from treedb.tree.query_order import by_child
+from treedb.tree.values import Value
+from treedb.window_upkeep import WindowUpkeep
+
+LIST = Path(("list",))
+LAST = Query(by_child("n"), limit=2, keeps_last=True)
+COUNT = 50
+
+
+class Deaf:
+    def deliver(self, delivery: Delivery, tag: int | None) -> None:
+        raise AssertionError("a read delivers nothing")
+
+    def cancel(self, watch: Watch) -> None:
+        raise AssertionError("a read cancels nobody")
+
+
+def refuse(view: View, error: TooBigToRead) -> None:
+    raise AssertionError(f"{view.place} was given up: {error}")
+
+
+class Desk:
+    """Slow reads over a list of fifty, ten children in each turn."""
+
+    def __init__(self, folder: FilePath) -> None:
+        limits = replace(LIMITS, slice_rows=10, row_bytes=64)
+        self.store = Store.open(folder, limits, fsync=False)
+        with self.store.transaction() as transaction:
+            records: dict[str, Value] = {f"k{number:02}": {"n": number} for number in range(COUNT)}
+            transaction.apply(Commit(1, 0, Patch(((LIST, records),)), None, None))
+            transaction.commit()
+        self.soon: list[Callable[[], None]] = []
+        self.ended = 0
+        upkeep = WindowUpkeep(limits, refuse)
+        self.reads = SlowReads(self.store, upkeep, self.soon.append, self._count)
+
+    def _count(self) -> None:
+        self.ended += 1
+
+    def view(self) -> View:
+        view, listener = View(LIST, LAST), Deaf()
+        view.members[listener, 1] = Member(listener, 1, 1)
+        return view
+
+    def turns(self) -> int:
+        count = 0
+        while self.soon:
+            self.soon.pop(0)()
+            count += 1
+        return count
+
+
+@pytest.fixture
+def desk(tmp_path: FilePath) -> Iterator[Desk]:
+    opened = Desk(tmp_path / "db")
+    yield opened
+    opened.reads.close()
+    opened.store.close()
+
+
+def test_a_read_takes_turns_and_ends_with_what_the_query_chooses(desk: Desk) -> None:
+    view = desk.view()
+    desk.reads.start(view)
+    assert desk.turns() >= COUNT // 10
+    assert desk.ended
+    (done,) = desk.reads.take_done(1)
+    assert (done.view, done.revision) == (view, 1)
+    assert done.chosen == [("k48", {"n": 48}), ("k49", {"n": 49})]
+    assert len(desk.reads) == 0
+
+
+def test_several_are_read_side_by_side(desk: Desk) -> None:
+    for _ in range(3):
+        desk.reads.start(desk.view())
+    desk.turns()
+    assert len(desk.reads.take_done(1)) == 3
+
+
+def test_a_read_of_what_is_not_published_yet_waits(desk: Desk) -> None:
+    desk.reads.start(desk.view())
+    desk.turns()
+    assert desk.reads.take_done(0) == []
+    assert len(desk.reads) == 1
+    assert len(desk.reads.take_done(1)) == 1
+
+
+def test_what_nobody_watches_any_more_is_not_read_on(desk: Desk) -> None:
+    view = desk.view()
+    desk.reads.start(view)
+    view.members.clear()
+    assert desk.turns() == 1
+    assert (desk.ended, len(desk.reads)) == (0, 0)
