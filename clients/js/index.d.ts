@@ -60,7 +60,7 @@ export class Database {
   onConnection(callback: (state: ConnectionState) => void): Unsubscribe;
 }
 
-export class Reference {
+export class Reference extends Query {
   protected constructor();
   readonly database: Database;
   /** The last part of the path; null at the root. */
@@ -76,17 +76,114 @@ export class Reference {
   /** Make a child with a new key that sorts after all earlier ones, and write the value to it. */
   push(value?: Writable): PushedReference;
   remove(): Promise<void>;
+  toString(): string;
+}
+
+/** What a query chooses by: what orderByChild(), limitToLast() and the like return. */
+export interface QueryConstraint {
+  readonly type:
+    | 'endAt'
+    | 'endBefore'
+    | 'equalTo'
+    | 'limitToFirst'
+    | 'limitToLast'
+    | 'orderByChild'
+    | 'orderByKey'
+    | 'orderByPriority'
+    | 'orderByValue'
+    | 'startAfter'
+    | 'startAt';
+}
+
+/** Where a range begins or ends; in the order of keys, a key. */
+export type BoundValue = string | number | boolean | null;
+
+/** Ask for a selection of a place's children; constraints may come in any order. */
+export function query(base: Query, ...constraints: QueryConstraint[]): Query;
+
+/** Order by what lies at a path below each child, as in "height" or "size/height". */
+export function orderByChild(path: string): QueryConstraint;
+export function orderByKey(): QueryConstraint;
+/** What a query does anyway. */
+export function orderByPriority(): QueryConstraint;
+export function orderByValue(): QueryConstraint;
+
+/** Begin with this value, and among the children that have it with this key. */
+export function startAt(value?: BoundValue, key?: string | null): QueryConstraint;
+/** Begin behind this value, or among the children that have it behind this key. */
+export function startAfter(value: BoundValue, key?: string | null): QueryConstraint;
+/** End with this value, and among the children that have it with this key. */
+export function endAt(value?: BoundValue, key?: string | null): QueryConstraint;
+/** End before this value, or among the children that have it before this key. */
+export function endBefore(value: BoundValue, key?: string | null): QueryConstraint;
+/** Choose the children that have this value; with a key at most that one. */
+export function equalTo(value: BoundValue, key?: string | null): QueryConstraint;
+
+/** Choose at most so many, from the front. */
+export function limitToFirst(limit: number): QueryConstraint;
+/** Choose at most so many, from the back. */
+export function limitToLast(limit: number): QueryConstraint;
+
+export type EventName = 'value' | 'child_added' | 'child_changed' | 'child_moved' | 'child_removed';
+export type ValueCallback = (snapshot: Snapshot) => void;
+/** Takes the key of the child before this one in the query's order; null for the first. */
+export type ChildCallback = (child: Snapshot, previousKey: string | null) => void;
+/** Called once, if the server refuses or revokes. */
+export type ErrorCallback = (error: TreeError) => void;
+
+/** What can be read and listened to: a place, or a selection of its children. */
+export class Query {
+  protected constructor();
+  /** The place itself. */
+  readonly ref: Reference;
   /** Read once; sees every write this client made before. */
   get(): Promise<Snapshot>;
   /** Call back with what is here, now and after each change; never before this returns. */
-  onValue(
-    callback: (snapshot: Snapshot) => void,
-    onError?: (error: TreeError) => void,
-  ): Unsubscribe;
-  /** End every onValue of this very place. */
-  off(): void;
-  toString(): string;
+  onValue(callback: ValueCallback, onError?: ErrorCallback): Unsubscribe;
+  /** Call back with each child that is here, in order, then with each that is added. */
+  onChildAdded(callback: ChildCallback, onError?: ErrorCallback): Unsubscribe;
+  /** Call back with each child whose data or priority changed. */
+  onChildChanged(callback: ChildCallback, onError?: ErrorCallback): Unsubscribe;
+  /** Call back with each child for which changed what it is ordered by. */
+  onChildMoved(callback: ChildCallback, onError?: ErrorCallback): Unsubscribe;
+  /** Call back with each child that is here no longer, as it was. */
+  onChildRemoved(callback: ValueCallback, onError?: ErrorCallback): Unsubscribe;
+  /** End what listens to this very query; on a place, what listens to its queries as well. */
+  off(event?: EventName, callback?: ValueCallback | ChildCallback): void;
 }
+
+/** The same as the methods, as Firebase's SDK spells them. */
+export function get(query: Query): Promise<Snapshot>;
+export function onValue(
+  query: Query,
+  callback: ValueCallback,
+  onError?: ErrorCallback,
+): Unsubscribe;
+export function onChildAdded(
+  query: Query,
+  callback: ChildCallback,
+  onError?: ErrorCallback,
+): Unsubscribe;
+export function onChildChanged(
+  query: Query,
+  callback: ChildCallback,
+  onError?: ErrorCallback,
+): Unsubscribe;
+export function onChildMoved(
+  query: Query,
+  callback: ChildCallback,
+  onError?: ErrorCallback,
+): Unsubscribe;
+export function onChildRemoved(
+  query: Query,
+  callback: ValueCallback,
+  onError?: ErrorCallback,
+): Unsubscribe;
+export function off(
+  query: Query,
+  event?: EventName,
+  callback?: ValueCallback | ChildCallback,
+): void;
 
 /** A reference at once, and a promise of the same place once it is written. */
 export class PushedReference extends Reference implements PromiseLike<Reference> {
@@ -113,7 +210,10 @@ export class Snapshot implements Iterable<Snapshot> {
   /** The data as plain JSON values; null when there is nothing. */
   val(): Value;
   child(path: string): Snapshot;
-  /** Call back for each child in the order of keys; true from the callback ends it. */
+  /**
+   * Call back for each child in the query's order, without a query by priority and then by key;
+   * true from the callback ends it.
+   */
   forEach(callback: (child: Snapshot) => unknown): boolean;
   [Symbol.iterator](): Iterator<Snapshot>;
 }

@@ -1,7 +1,30 @@
 /** treedb's client for browsers and Node: what applications import. */
 
+export {
+  endAt,
+  endBefore,
+  equalTo,
+  limitToFirst,
+  limitToLast,
+  orderByChild,
+  orderByKey,
+  orderByPriority,
+  orderByValue,
+  startAfter,
+  startAt,
+} from './constraints.js';
 export { connect, Database } from './database.js';
 export { TreeError } from './errors.js';
+export { Query, query } from './query.js';
+export {
+  get,
+  off,
+  onChildAdded,
+  onChildChanged,
+  onChildMoved,
+  onChildRemoved,
+  onValue,
+} from './reading.js';
 export { PushedReference, Reference } from './reference.js';
 export { Snapshot } from './snapshot.js';
 export { increment, serverTimestamp } from './values.js';

@@ -1,44 +1,23 @@
 /**
- * The places that are listened to: one wire listen and one copy of the data each, however many
- * callbacks there are.
+ * The places that are listened to: one wire listen and one copy of the data for each place and
+ * filter, however many callbacks there are.
  *
- * A place is *synced* when its copy follows the server: the initial data came on this connection.
- * It is *known* once it was ever synced; between a lost connection and the next initial data the
- * callbacks keep what they have heard. While its listen is unanswered it is *pending*.
+ * Between a lost connection and the next data the callbacks keep what they have heard.
  */
 
-import { guard } from './callbacks.js';
+import { startsEqual } from './copy.js';
 import { refusal } from './errors.js';
-import { formatPath } from './keys.js';
-import { nodeAt, parseNode, withNodeAt } from './tree.js';
-
-const UNHEARD = Symbol('unheard');
-
-/**
- * @typedef {object} Registration
- * @property {(node: import('./tree.js').Node | null) => void} onNode
- * @property {(error: import('./errors.js').TreeError) => void} onError
- * @property {unknown} heard the node last given to it
- */
-
-class Place {
-  root = null;
-  isKnown = false;
-  isSynced = false;
-  isPending = false;
-  /** @type {Set<Registration>} */
-  registrations = new Set();
-
-  constructor(keys) {
-    this.keys = keys;
-    this.path = formatPath(keys);
-  }
-}
+import { PRIORITY, formatPath } from './keys.js';
+import { Listen, idOf, wireId } from './listen.js';
+import { EVERYTHING, idOfWire } from './selection.js';
+import { parseNode } from './tree.js';
 
 export class Places {
-  #places = new Map();
+  /** @type {Map<string, Listen>} */
+  #listens = new Map();
   #requests;
   #send = null;
+  #lastTag = 0;
 
   /** @param {import('./requests.js').Requests} requests */
   constructor(requests) {
@@ -46,30 +25,36 @@ export class Places {
   }
 
   /**
-   * Listen to a place; the callbacks are never called before this returns.
+   * Listen to a selection of a place; the callbacks are never called before this returns.
    *
    * @param {readonly string[]} keys
-   * @param {(node: import('./tree.js').Node | null) => void} onNode
-   * @param {(error: Error) => void} onError called once, if the server refuses or revokes
+   * @param {import('./selection.js').Selection} selection
+   * @param {import('./view.js').Registration} registration
    * @returns {() => void} ends it
    */
-  listen(keys, onNode, onError) {
-    const place = this.#places.get(formatPath(keys)) ?? this.#open(keys);
-    const registration = { onNode, onError, heard: UNHEARD };
-    place.registrations.add(registration);
-    queueMicrotask(() => deliver(place, registration));
+  listen(keys, selection, registration) {
+    const listen = this.#listens.get(idOf(keys, selection)) ?? this.#open(keys, selection);
+    listen.add(selection, registration);
     return () => {
-      if (!place.registrations.delete(registration)) return;
-      if (place.registrations.size === 0) this.#forget(place);
+      if (listen.remove(selection, registration) && listen.isEmpty) this.#forget(listen);
     };
   }
 
-  /** End every listen at exactly this place. */
-  unlisten(keys) {
-    const place = this.#places.get(formatPath(keys));
-    if (place === undefined) return;
-    place.registrations.clear();
-    this.#forget(place);
+  /**
+   * End callbacks for a selection of a place; for the whole place in the default order that is all
+   * callbacks of the place, whatever they select of it.
+   *
+   * @param {readonly string[]} keys
+   * @param {import('./selection.js').Selection} selection
+   * @param {{event?: string, callback?: Function}} which of them; all, if neither is named
+   */
+  unlisten(keys, selection, which) {
+    const path = formatPath(keys);
+    const selectionId = selection.id === EVERYTHING.id ? undefined : selection.id;
+    for (const listen of [...this.#listens.values()].filter((each) => each.path === path)) {
+      listen.off(which, selectionId);
+      if (listen.isEmpty) this.#forget(listen);
+    }
   }
 
   /**
@@ -79,68 +64,79 @@ export class Places {
    */
   attach(send) {
     this.#send = send;
-    for (const place of this.#places.values()) this.#sendListen(place);
+    for (const listen of this.#listens.values()) this.#sendListen(listen);
   }
 
   /** The connection is gone: what we have may grow old. */
   detach() {
     this.#send = null;
-    for (const place of this.#places.values()) {
-      place.isSynced = false;
-      place.isPending = false;
+    for (const listen of this.#listens.values()) {
+      listen.copy.lose();
+      listen.isPending = false;
     }
   }
 
   /** Forget every place. */
   close() {
     this.detach();
-    for (const place of this.#places.values()) place.registrations.clear();
-    this.#places.clear();
+    for (const listen of this.#listens.values()) listen.close();
+    this.#listens.clear();
   }
 
   /**
    * Take a push: "d" says what a place is now, "m" what some places below it are, "c" revokes.
    *
    * @param {string} action
-   * @param {{p?: string, d?: any, q?: unknown}} body
+   * @param {{p?: string, d?: any, q?: object[], t?: number}} body
    */
   push(action, body) {
     const keys = splitPath(body.p ?? '');
     if (action === 'd') {
-      this.#apply([[keys, parseNode(body.d)]]);
+      this.#apply([[keys, parseNode(body.d)]], body.t);
     } else if (action === 'm') {
       const below = Object.entries(body.d ?? {});
-      this.#apply(below.map(([path, value]) => [[...keys, ...splitPath(path)], parseNode(value)]));
-    } else if (action === 'c' && body.q === undefined) {
-      const place = this.#places.get(formatPath(keys));
-      if (place !== undefined) this.#cancel(place, refusal(`listen to ${place.path}`, ...REVOKED));
+      const changes = below.map(([path, value]) => [
+        [...keys, ...splitPath(path)],
+        parseNode(value),
+      ]);
+      this.#apply(changes.sort(byRank), body.t);
+    } else if (action === 'c') {
+      this.#revoke(formatPath(keys), body.q);
     }
   }
 
-  #open(keys) {
-    const place = new Place(keys);
-    this.#places.set(place.path, place);
-    if (this.#send !== null) this.#sendListen(place);
-    return place;
+  #open(keys, selection) {
+    this.#lastTag += 1;
+    const listen = new Listen(keys, selection, this.#lastTag);
+    this.#listens.set(listen.id, listen);
+    if (this.#send !== null) this.#sendListen(listen);
+    return listen;
   }
 
-  #forget(place) {
-    // Another listen may have opened the place anew since this one was cancelled.
-    if (this.#places.get(place.path) !== place) return;
-    this.#places.delete(place.path);
+  #forget(listen) {
+    // Another listen may have taken its place since this one was cancelled.
+    if (this.#listens.get(listen.id) !== listen) return;
+    this.#listens.delete(listen.id);
     if (this.#send === null) return;
-    this.#requests.askOnce(this.#send, 'n', { p: place.path }, () => this.#distrustPending());
+    this.#requests.askOnce(this.#send, 'n', listen.name, () => this.#distrustPending());
   }
 
-  #sendListen(place) {
-    place.isPending = true;
-    this.#requests.askOnce(this.#send, 'q', { p: place.path, h: '' }, (status, data) => {
-      place.isPending = false;
-      if (this.#places.get(place.path) !== place) return;
-      if (status !== 'ok') this.#cancel(place, refusal(`listen to ${place.path}`, status, data));
-      // No data before the ok: the server has what we said we have, which is nothing.
-      else if (!place.isSynced) this.#update(place, null);
+  #sendListen(listen) {
+    listen.isPending = true;
+    this.#requests.askOnce(this.#send, 'q', { ...listen.name, h: '' }, (status, data) => {
+      listen.isPending = false;
+      if (this.#listens.get(listen.id) !== listen) return;
+      if (status === 'ok') this.#confirm(listen, data);
+      else this.#cancel(listen, refusal(listen.description, status, data));
     });
+  }
+
+  #confirm(listen, data) {
+    if (Array.isArray(data?.w)) listen.warn(data.w);
+    if (listen.copy.isSynced) return;
+    // No data before the ok: the server has what we said we have, which is nothing.
+    listen.copy.confirm();
+    listen.update();
   }
 
   /**
@@ -148,56 +144,58 @@ export class Places {
    * out of date by then: without data before its `ok`, that place is empty.
    */
   #distrustPending() {
-    for (const place of this.#places.values()) if (place.isPending) place.isSynced = false;
+    for (const listen of this.#listens.values()) if (listen.isPending) listen.copy.distrust();
   }
 
-  #apply(changes) {
-    for (const place of this.#places.values()) {
-      let { root, isSynced } = place;
-      for (const [keys, node] of changes) {
-        const shared = Math.min(keys.length, place.keys.length);
-        if (!startsEqual(keys, place.keys, shared)) continue;
-        if (shared === keys.length) {
-          root = withNodeAt(root, [], nodeAt(node, place.keys.slice(shared)));
-          isSynced = true;
-        } else if (isSynced) {
-          root = withNodeAt(root, keys.slice(shared), node);
-        }
-      }
-      if (isSynced && (root !== place.root || !place.isSynced)) this.#update(place, root);
+  #apply(changes, tag) {
+    for (const listen of [...this.#listens.values()]) {
+      const { copy } = listen;
+      const { root, isSynced } = copy;
+      if (tag === undefined) copy.takeUntagged(changes, (keys) => this.#isHeardElsewhere(keys));
+      else if (tag === listen.tag) copy.takeTagged(changes);
+      if (copy.isSynced && (copy.root !== root || !isSynced)) listen.update();
     }
   }
 
-  #update(place, root) {
-    place.root = root;
-    place.isKnown = true;
-    place.isSynced = true;
-    for (const registration of [...place.registrations]) deliver(place, registration);
+  /** Tell whether a listen to a whole place accounts for a push without a tag. */
+  #isHeardElsewhere(keys) {
+    for (const { isFiltering, keys: place } of this.#listens.values()) {
+      const shared = Math.min(keys.length, place.length);
+      if (!isFiltering && startsEqual(keys, place, shared)) return true;
+    }
+    return false;
   }
 
-  #cancel(place, error) {
-    this.#places.delete(place.path);
+  #revoke(path, queries) {
+    const ids = queries === undefined ? [''] : queries.map(idOfWire);
+    for (const id of ids) {
+      const listen = this.#listens.get(wireId(path, id));
+      if (listen !== undefined) this.#cancel(listen, refusal(listen.description, ...REVOKED));
+    }
+  }
+
+  #cancel(listen, error) {
+    this.#listens.delete(listen.id);
     this.#distrustPending();
-    const registrations = [...place.registrations];
-    place.registrations.clear();
-    for (const { onError } of registrations) guard(() => onError(error));
+    listen.fail(error);
   }
 }
 
 const REVOKED = ['permission_denied', 'this place may no longer be read'];
 
-function deliver(place, registration) {
-  if (!place.isKnown || !place.registrations.has(registration)) return;
-  if (registration.heard === place.root) return;
-  registration.heard = place.root;
-  guard(() => registration.onNode(place.root));
+/**
+ * A merge is one change, without states in between: values come first, then removals, which thus
+ * empty only what is empty in the end, and then priorities, which a node must exist to have.
+ */
+function byRank(a, b) {
+  return rankOf(a) - rankOf(b);
+}
+
+function rankOf([keys, node]) {
+  if (keys.at(-1) === PRIORITY) return 2;
+  return node === null ? 1 : 0;
 }
 
 function splitPath(path) {
   return path.split('/').filter((key) => key !== '');
-}
-
-function startsEqual(a, b, count) {
-  for (let index = 0; index < count; index += 1) if (a[index] !== b[index]) return false;
-  return true;
 }

@@ -2,10 +2,11 @@
 
 import { TreeError } from './errors.js';
 import { checkDepth, formatPath, parsePath } from './keys.js';
-import { Snapshot } from './snapshot.js';
+import { Query } from './query.js';
+import { EVERYTHING } from './selection.js';
 import { toWire } from './values.js';
 
-export class Reference {
+export class Reference extends Query {
   #session;
   #keys;
 
@@ -15,6 +16,7 @@ export class Reference {
    * @param {readonly string[]} keys
    */
   constructor(database, session, keys) {
+    super(session, keys, EVERYTHING);
     this.database = database;
     this.#session = session;
     this.#keys = keys;
@@ -86,37 +88,8 @@ export class Reference {
     );
   }
 
-  /** Read once; sees every write this client made before. */
-  async get() {
-    return this.#snapshot(await this.#session.get(this.#keys));
-  }
-
-  /**
-   * Call back with what is here, now and after each change.
-   *
-   * @param {(snapshot: Snapshot) => void} callback never called before this returns
-   * @param {(error: TreeError) => void} [onError] called once if the server refuses or revokes
-   * @returns {() => void} ends it
-   */
-  onValue(callback, onError = warn) {
-    if (typeof callback !== 'function') {
-      throw new TreeError('INVALID_ARGUMENT', `onValue ${this.path}: takes a function`);
-    }
-    const onNode = (node) => callback(this.#snapshot(node));
-    return this.#session.listen(this.#keys, onNode, onError);
-  }
-
-  /** End every onValue of this very place. */
-  off() {
-    this.#session.unlisten(this.#keys);
-  }
-
   toString() {
     return this.path;
-  }
-
-  #snapshot(node) {
-    return new Snapshot(node, this.key, () => this);
   }
 
   #at(keys) {
@@ -145,8 +118,4 @@ export class PushedReference extends Reference {
   finally(onDone) {
     return this.#written.finally(onDone);
   }
-}
-
-function warn(error) {
-  console.warn(`treedb: ${error.message}`);
 }

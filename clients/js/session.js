@@ -13,6 +13,7 @@ import { Link } from './link.js';
 import { Places } from './places.js';
 import { PushIds } from './push_id.js';
 import { Requests } from './requests.js';
+import { EVERYTHING } from './selection.js';
 import { parseNode } from './tree.js';
 
 /** @typedef {string | null | (() => string | null | Promise<string | null>)} Token */
@@ -88,19 +89,20 @@ export class Session {
     await this.#ask('m', { p: path, d: values }, `update ${path}`);
   }
 
-  /** Read a place once; sees every write made before. */
-  async get(keys) {
+  /** Read a selection of a place once; sees every write made before. */
+  async get(keys, selection = EVERYTHING) {
     const path = formatPath(keys);
-    return parseNode(await this.#ask('g', { p: path, q: {} }, `get ${path}`));
+    const value = await this.#ask('g', { p: path, q: selection.toWire() }, `get ${path}`);
+    return selection.windowOf(parseNode(value));
   }
 
-  listen(keys, onNode, onError) {
+  listen(keys, selection, registration) {
     this.#checkOpen(`listen to ${formatPath(keys)}`);
-    return this.#places.listen(keys, onNode, onError);
+    return this.#places.listen(keys, selection, registration);
   }
 
-  unlisten(keys) {
-    this.#places.unlisten(keys);
+  unlisten(keys, selection, which) {
+    this.#places.unlisten(keys, selection, which);
   }
 
   /**

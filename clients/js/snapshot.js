@@ -1,19 +1,23 @@
 /** What a place held at one moment. A snapshot never changes. */
 
 import { parsePath } from './keys.js';
+import { PRIORITY } from './query_order.js';
 import { nodeAt, toPlain } from './tree.js';
 
 export class Snapshot {
   #node;
   #findRef;
+  #order;
 
   /**
    * @param {import('./tree.js').Node | null} node
    * @param {string | null} key
    * @param {() => import('./reference.js').Reference} findRef
+   * @param {import('./query_order.js').Order} [order] of the children
    */
-  constructor(node, key, findRef) {
+  constructor(node, key, findRef, order = PRIORITY) {
     this.#node = node;
+    this.#order = order;
     this.#findRef = findRef; // made when asked for: most of a long list's children never are
     this.key = key;
   }
@@ -49,7 +53,7 @@ export class Snapshot {
   }
 
   /**
-   * Call back for each child in the order of keys; true from the callback ends it.
+   * Call back for each child in the query's order; true from the callback ends it.
    *
    * @param {(child: Snapshot) => unknown} callback
    * @returns {boolean} whether a callback ended it
@@ -59,9 +63,9 @@ export class Snapshot {
     return false;
   }
 
-  /** The children, in the order of keys. */
+  /** The children in the query's order; without a query by priority, then by key. */
   *[Symbol.iterator]() {
-    for (const key of this.#node?.keys() ?? []) {
+    for (const key of this.#node?.keysBy(this.#order) ?? []) {
       yield new Snapshot(this.#node.children.get(key), key, () => this.ref.child(key));
     }
   }

@@ -11,6 +11,8 @@ import { PRIORITY, sortKeys } from './keys.js';
 const ARRAY_INDEX = /^(0|[1-9][0-9]*)$/;
 
 export class Node {
+  #keys = null;
+  #orderName = null;
   #orderedKeys = null;
 
   /**
@@ -26,7 +28,20 @@ export class Node {
 
   /** Return the child's keys in Firebase's order. */
   keys() {
-    this.#orderedKeys ??= this.children === null ? [] : sortKeys([...this.children.keys()]);
+    this.#keys ??= this.children === null ? [] : sortKeys([...this.children.keys()]);
+    return this.#keys;
+  }
+
+  /**
+   * Return the children's keys in an order; the latest one asked for is remembered.
+   *
+   * @param {import('./query_order.js').Order} order
+   */
+  keysBy(order) {
+    if (this.#orderName !== order.name) {
+      this.#orderedKeys = order.sortedKeys(this);
+      this.#orderName = order.name;
+    }
     return this.#orderedKeys;
   }
 }

@@ -2,29 +2,41 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import { Places } from '../places.js';
+import { KEY, VALUE } from '../query_order.js';
 import { Requests } from '../requests.js';
+import { EVERYTHING, Selection } from '../selection.js';
 import { toPlain } from '../tree.js';
+
+const LAST_TWO = new Selection({ limit: 2, keepsLast: true });
+const AFTER_A = new Selection({ order: KEY, start: { value: 'a', key: null, isInclusive: false } });
 
 /** Places on a connection; `listen(path)` returns the list of what its callback hears. */
 const setUp = () => {
   const requests = new Requests();
   const places = new Places(requests);
   const sent = [];
+  const bodies = [];
   const send = (message) => {
     const { r, a, b } = JSON.parse(message).d;
     sent.push([r, a, b.p]);
+    bodies.push(b);
   };
   const stops = [];
-  const listen = (path) => {
+  const listen = (path, selection = EVERYTHING) => {
     const heard = [];
     const keys = path.split('/').filter((key) => key !== '');
-    const onError = (error) => heard.push(error.code);
-    stops.push(places.listen(keys, (node) => heard.push(toPlain(node)), onError));
+    stops.push(
+      places.listen(keys, selection, {
+        event: 'value',
+        onNews: (node) => heard.push(toPlain(node)),
+        onError: (error) => heard.push(error.code),
+      }),
+    );
     return heard;
   };
   const answer = (number, status = 'ok', data = {}) => requests.answer({ number, status, data });
   places.attach(send);
-  return { places, sent, send, stops, listen, answer };
+  return { places, sent, bodies, send, stops, listen, answer };
 };
 const turn = () => Promise.resolve();
 
@@ -73,6 +85,15 @@ test('a merge is one event', () => {
   ]);
 });
 
+test('a merge has no states in between, in which something were empty', () => {
+  const { places, listen, answer } = setUp();
+  const heard = listen('/a', LAST_TWO);
+  places.push('d', { p: 'a', d: { x: { old: 1 } }, t: 1 });
+  answer(1);
+  places.push('m', { p: 'a', d: { 'x/.priority': 3, 'x/old': null, 'x/new': 2 }, t: 1 });
+  assert.deepEqual(heard, [{ x: { old: 1 } }, { x: { new: 2 } }]);
+});
+
 test('pushes elsewhere, and those that change nothing, are no events', () => {
   const { places, listen, answer } = setUp();
   const heard = listen('/a');
@@ -105,8 +126,8 @@ test('the last callback to leave ends the listen', () => {
   stops[1]();
   assert.deepEqual(sent[1], [2, 'n', '/a']);
   listen('/a');
-  places.unlisten(['a']);
-  places.unlisten(['a']);
+  places.unlisten(['a'], EVERYTHING, {});
+  places.unlisten(['a'], EVERYTHING, {});
   assert.deepEqual(sent.slice(2), [
     [3, 'q', '/a'],
     [4, 'n', '/a'],
@@ -128,20 +149,10 @@ test('a callback that ended hears nothing, even of what was on its way', async (
 test('a callback may end another one while it is called', () => {
   const { places, stops } = setUp();
   const heard = [];
-  stops.push(
-    places.listen(
-      ['a'],
-      () => stops[1](),
-      () => {},
-    ),
-  );
-  stops.push(
-    places.listen(
-      ['a'],
-      (node) => heard.push(toPlain(node)),
-      () => {},
-    ),
-  );
+  const listen = (onNews) =>
+    stops.push(places.listen(['a'], EVERYTHING, { event: 'value', onNews, onError: () => {} }));
+  listen(() => stops[1]());
+  listen((node) => heard.push(toPlain(node)));
   places.push('d', { p: 'a', d: 1 });
   assert.deepEqual(heard, []);
 });
@@ -227,4 +238,119 @@ test('while the connection is lost callbacks that join hear what was known', asy
   const late = listen('/a');
   await turn();
   assert.deepEqual(late, [1]);
+});
+
+test('queries on one place are listens of their own, told apart by tags', () => {
+  const { places, bodies, listen, answer } = setUp();
+  const last = listen('/a', LAST_TWO);
+  const again = listen('/a', LAST_TWO);
+  const after = listen('/a', AFTER_A);
+  assert.deepEqual(bodies, [
+    { p: '/a', q: { l: 2, vf: 'r' }, t: 1, h: '' },
+    { p: '/a', q: { sp: 'a', sin: false, i: '.key' }, t: 2, h: '' },
+  ]);
+  places.push('d', { p: 'a', d: { b: 2, c: 3 }, t: 1 });
+  answer(1);
+  places.push('d', { p: 'a', d: { b: 2, c: 3 }, t: 2 });
+  answer(2);
+  places.push('m', { p: 'a', d: { b: null, d: 4 }, t: 1 });
+  places.push('m', { p: 'a', d: { d: 4 }, t: 2 });
+  places.push('d', { p: 'a/d', d: 5, t: 9 });
+  for (const heard of [last, again])
+    assert.deepEqual(heard, [
+      { b: 2, c: 3 },
+      { c: 3, d: 4 },
+    ]);
+  assert.deepEqual(after, [
+    { b: 2, c: 3 },
+    { b: 2, c: 3, d: 4 },
+  ]);
+});
+
+test('an order alone shares the listen to the whole place', () => {
+  const { places, sent, listen } = setUp();
+  const orders = [undefined, new Selection({ order: KEY }), new Selection({ order: VALUE })];
+  const all = orders.map((selection) => listen('/a', selection));
+  places.push('d', { p: 'a', d: { b: 2, c: 3 } });
+  assert.equal(sent.length, 1);
+  for (const heard of all) assert.deepEqual(heard, [{ b: 2, c: 3 }]);
+});
+
+test('the end of a query names its place, its words and its tag', () => {
+  const { bodies, stops, listen } = setUp();
+  listen('/a', LAST_TWO);
+  listen('/a', LAST_TWO);
+  stops[0]();
+  assert.equal(bodies.length, 1);
+  stops[1]();
+  assert.deepEqual(bodies[1], { p: '/a', q: { l: 2, vf: 'r' }, t: 1 });
+  listen('/a', LAST_TWO);
+  assert.deepEqual(bodies[2], { p: '/a', q: { l: 2, vf: 'r' }, t: 2, h: '' });
+});
+
+test('a place ends with its queries, a query ends alone', () => {
+  const { places, bodies, listen } = setUp();
+  listen('/a');
+  listen('/a', LAST_TWO);
+  listen('/a', AFTER_A);
+  listen('/b', LAST_TWO);
+  bodies.splice(0);
+  places.unlisten(['a'], AFTER_A, {});
+  assert.deepEqual(bodies, [{ p: '/a', q: AFTER_A.toWire(), t: 3 }]);
+  places.unlisten(['a'], EVERYTHING, {});
+  assert.deepEqual(bodies.slice(1), [{ p: '/a' }, { p: '/a', q: LAST_TWO.toWire(), t: 2 }]);
+});
+
+test('a query that is revoked or refused ends alone', () => {
+  const { places, listen, answer } = setUp();
+  const all = listen('/a');
+  const last = listen('/a', LAST_TWO);
+  const after = listen('/a', AFTER_A);
+  for (const number of [1, 2]) answer(number);
+  answer(3, 'permission_denied', 'Permission denied');
+  places.push('c', { p: 'a', q: [{ vf: 'r', l: 2 }] });
+  places.push('d', { p: 'a', d: { b: 1 } });
+  assert.deepEqual(after, ['PERMISSION_DENIED']);
+  assert.deepEqual(last, [null, 'PERMISSION_DENIED']);
+  assert.deepEqual(all, [null, { b: 1 }]);
+});
+
+test('after a reconnect queries are asked again, and only what differs is heard', () => {
+  const { places, bodies, send, listen, answer } = setUp();
+  const same = listen('/a', LAST_TWO);
+  const gone = listen('/b', LAST_TWO);
+  places.push('d', { p: 'a', d: { x: 1 }, t: 1 });
+  places.push('d', { p: 'b', d: { x: 1 }, t: 2 });
+  for (const number of [1, 2]) answer(number);
+  const asked = bodies.splice(0);
+  places.detach();
+  places.attach(send);
+  assert.deepEqual(bodies, asked);
+  places.push('d', { p: 'a', d: { x: 1 }, t: 1 });
+  for (const number of [3, 4]) answer(number);
+  assert.deepEqual(same, [{ x: 1 }]);
+  assert.deepEqual(gone, [{ x: 1 }, null]);
+});
+
+test('a server that filters nothing is filtered here', () => {
+  const { places, listen, answer } = setUp();
+  const last = listen('/a', LAST_TWO);
+  places.push('d', { p: 'a', d: { x: 1, y: 2, z: 3 } });
+  answer(1);
+  places.push('d', { p: 'a/z', d: null });
+  assert.deepEqual(last, [
+    { y: 2, z: 3 },
+    { x: 1, y: 2 },
+  ]);
+});
+
+test('what the whole place hears is no part of a query that found nothing', () => {
+  const { places, listen, answer } = setUp();
+  listen('/a');
+  const after = listen('/a', AFTER_A);
+  for (const number of [1, 2]) answer(number);
+  places.push('d', { p: 'a/b/x', d: 1 });
+  assert.deepEqual(after, [null]);
+  places.push('d', { p: 'a', d: { b: { x: 1 } }, t: 2 });
+  assert.deepEqual(after, [null, { b: { x: 1 } }]);
 });

@@ -2,11 +2,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import { Session } from '../session.js';
+import { EVERYTHING } from '../selection.js';
 import { FakeMachine, settled } from '../testing/fake_machine.js';
 import { fakeSockets } from '../testing/fake_socket.js';
 import { toPlain } from '../tree.js';
 
 const ADDRESS = { scheme: 'ws:', host: 'h:1', namespace: '' };
+
+const valueHeardBy = (onNews) => ({ event: 'value', onNews, onError: () => {} });
 
 const setUp = async (token = null) => {
   const machine = new FakeMachine();
@@ -45,8 +48,8 @@ test('after a reconnect come sign-in, listens, then unanswered writes', async ()
   await settled();
   session.listen(
     ['a'],
-    () => {},
-    () => {},
+    EVERYTHING,
+    valueHeardBy(() => {}),
   );
   const write = session.set(['b'], 1);
   assert.deepEqual(
@@ -82,8 +85,8 @@ test('a listener hears pushes', async () => {
   const heard = [];
   session.listen(
     ['a'],
-    (node) => heard.push(toPlain(node)),
-    () => {},
+    EVERYTHING,
+    valueHeardBy((node) => heard.push(toPlain(node))),
   );
   sockets[0].greet();
   sockets[0].push('d', { p: 'a', d: 1 });
@@ -232,8 +235,8 @@ test('closing rejects what waits and refuses what comes', async () => {
     () =>
       session.listen(
         ['a'],
-        () => {},
-        () => {},
+        EVERYTHING,
+        valueHeardBy(() => {}),
       ),
     { code: 'CLOSED' },
   );

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
+import { VALUE } from '../query_order.js';
 import { Snapshot } from '../snapshot.js';
 import { parseNode } from '../tree.js';
 
@@ -39,7 +40,7 @@ test('children are found by path', () => {
   assert.equal(snapshot.child('toString').exists(), false);
 });
 
-test('forEach goes in the order of keys, until told to end', () => {
+test('forEach goes in the order of keys where nothing else orders, until told to end', () => {
   const snapshot = snapshotOf({ b: 1, a: 2, 10: 3, 9: 4, '-1': 5 });
   const keys = [];
   const ended = snapshot.forEach((child) => {
@@ -56,4 +57,13 @@ test('forEach goes in the order of keys, until told to end', () => {
     [5, 4, 3, 2, 1],
   );
   assert.equal([...snapshot][1].ref.path, '/top/9');
+});
+
+test('forEach goes by priority, or in the order of the query', () => {
+  const node = parseNode({ a: { '.value': 1, '.priority': 5 }, b: 3, c: 2 });
+  const keys = (snapshot) => [...snapshot].map((child) => child.key);
+  assert.deepEqual(keys(new Snapshot(node, 'top', reference)), ['b', 'c', 'a']);
+  assert.deepEqual(keys(new Snapshot(node, 'top', reference, VALUE)), ['a', 'c', 'b']);
+  const above = new Snapshot(parseNode({ x: { b: 1, a: { '.value': 0, '.priority': 1 } } }), 'top');
+  assert.deepEqual(keys(above.child('x')), ['b', 'a']);
 });
