@@ -146,3 +146,28 @@ def test_a_whole_change_needs_nothing_and_a_commit_that_was_seen_tells_nothing()
     assert view.learn([(("a",), 2)], 5) is None
     whole = Delivery(LIST, Overwrite(LIST, {"x": 1, "y": 1}), 6, LAST)
     assert view.learn([((), {"0": 1, "x": 1, "y": 1})], 6) == whole
+
+
+PARTS: list[tuple[str, list[tuple[tuple[str, ...], Value]], bool]] = [
+    ("a held child and a part of another", [(("b",), None), (("z", "n"), 1)], True),
+    ("parts of both", [(("b", "n"), 1), (("z", "n"), 1)], True),
+    ("a held child and another as a whole", [(("b",), None), (("z",), {"n": 1})], False),
+    ("a part of another alone", [(("z", "n"), 1)], False),
+    ("parts of a held one", [(("b", "n"), 1), (("b", "m"), 1)], False),
+    ("a held child and a removal in another", [(("b",), None), (("z", "n"), None)], False),
+]
+
+
+@pytest.mark.parametrize(
+    "changes, is_whole", [case[1:] for case in PARTS], ids=[c[0] for c in PARTS]
+)
+def test_what_may_leave_a_fragment_at_its_sender_is_told_as_a_whole(
+    changes: list[tuple[tuple[str, ...], Value]], *, is_whole: bool
+) -> None:
+    view = a_window([("b", {"n": 1}), ("c", {"n": 1})], 1)
+    view.learn(changes, 2)
+    assert view.is_to_be_read is is_whole
+    if is_whole:
+        view.start_reading()
+        told = view.finish_reading([("c", {"n": 1}), ("z", {"n": 1})], 2)
+        assert told == Delivery(LIST, Overwrite(LIST, {"c": {"n": 1}, "z": {"n": 1}}), 2, LAST)

@@ -90,6 +90,9 @@ class View:
             if any(member.after < revision for member in self.members.values()):
                 self.unsettle(changes, revision)
             return None
+        if revision > self.window.revision and _may_leave_a_fragment(self.window, changes):
+            self.unsettle([((), None)], revision)
+            return None
         return self._learnt(self.window.apply(changes, revision), revision)
 
     def fill(
@@ -160,6 +163,19 @@ class View:
         else:
             change = Merge(self.place, changes)
         return Delivery(self.place, change, revision, self.query)
+
+
+def _may_leave_a_fragment(window: Window, changes: Sequence[tuple[Keys, Value]]) -> bool:
+    """Tell whether a commit that is told in parts may leave its own sender with a wrong window.
+
+    Firebase's JavaScript SDK lays its unanswered writes over what it is told. While a window has
+    a gap it fills it with what such a write has of a child that it does not hold, a fragment, and
+    keeps that. A whole window leaves no gap.
+    """
+    is_below_others = any(
+        len(keys) > 1 and keys[0] not in window and value is not None for keys, value in changes
+    )
+    return is_below_others and any(keys[:1] and keys[0] in window for keys, _ in changes)
 
 
 def _both(one: frozenset[str] | None, other: frozenset[str] | None) -> frozenset[str] | None:
