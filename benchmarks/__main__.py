@@ -7,7 +7,7 @@ from pathlib import Path
 
 import uvloop
 
-from benchmarks import queries, rules
+from benchmarks import queries, rooms, rules
 from benchmarks.measure import table
 from benchmarks.store import measure_all
 from treedb.config import DEFAULT_LIMITS
@@ -31,6 +31,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir=arguments.directory) as directory:
         rows = asyncio.run(queries.measure_queries(Path(directory), DEFAULT_LIMITS))
         rows += asyncio.run(queries.measure_writes(Path(directory), DEFAULT_LIMITS))
+        rows += rooms.hot_room(Path(directory) / "rooms") + rooms.many_windows()
     print(f"\nQueries and indexes\n\n{table(rows)}", flush=True)
 
 

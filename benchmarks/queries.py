@@ -6,15 +6,15 @@ Everything is a ratio of two of our own: here the floor is the short list, or no
 import asyncio
 import statistics
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from pathlib import Path as FilePath
 
 from benchmarks.measure import Row, durations, in_turns, rates
+from treedb.access import Access
 from treedb.clock import SystemClock
 from treedb.config import Limits
 from treedb.database import Database
-from treedb.follower import Access
 from treedb.paths.path import Path
 from treedb.store.index_definitions import IndexPlace
 from treedb.store.query_reading import read_query
@@ -68,9 +68,11 @@ async def measure_writes(directory: FilePath, limits: Limits) -> list[Row]:
     bare = await _database(directory / "bare", limits, BARE)
     rows = []
     for in_flight, count in ((1, WRITES // 8), (64, WRITES)):
-        for what, keys in (("a new record", LONG_LIST), ("a record in its place", WRITES)):
+        for what, key in (("a new record", "n{0}"), ("a record in its place", "p{1}")):
+            format_key = f"{in_flight}{key}".format
             runs = [
-                partial(_write, database, in_flight, count, keys) for database in (indexed, bare)
+                partial(_write, database, in_flight, count, format_key)
+                for database in (indexed, bare)
             ]
             times = await _medians(runs)
             name = f"write {what}, {in_flight} in flight, one index"
@@ -80,7 +82,7 @@ async def measure_writes(directory: FilePath, limits: Limits) -> list[Row]:
     return rows
 
 
-async def _medians(runs: list[Callable[[int], Awaitable[None]]]) -> tuple[float, float]:
+async def _medians(runs: Sequence[Callable[[int], Awaitable[None]]]) -> tuple[float, float]:
     """Return the median seconds of each of two, run alternately; each is told where it begins."""
     seconds: list[list[float]] = [[], []]
     for number in range(WRITE_RUNS):
@@ -91,12 +93,15 @@ async def _medians(runs: list[Callable[[int], Awaitable[None]]]) -> tuple[float,
     return statistics.median(seconds[0]), statistics.median(seconds[1])
 
 
-async def _write(database: Database, in_flight: int, count: int, keys: int, first: int) -> None:
+async def _write(
+    database: Database, in_flight: int, count: int, key: Callable[[int, int], str], first: int
+) -> None:
+    """Write so many records; `key` makes the key of one of its number, and of that in this run."""
     numbers = iter(range(first, first + count))
 
     async def sender() -> None:
         for number in numbers:
-            path = RECORDS.child(f"r{number % keys:09d}")
+            path = RECORDS.child(key(number, number - first))
             await database.write(set_write(path, _record(number), database.limits))
 
     await asyncio.gather(*(sender() for _ in range(in_flight)))

@@ -3,12 +3,20 @@
 import json
 import selectors
 import socket
+import time
 from pathlib import Path as FilePath
 from statistics import median
 from typing import Any, Self
 
 from benchmarks.measure import Row, durations
 from benchmarks.server import Pipeline, RunningServer, upgraded_socket, ws_frame
+from treedb.paths.path import Path
+from treedb.sync.delivery import Delivery, Watch
+from treedb.sync.hub import Hub
+from treedb.tree.commit import Commit
+from treedb.tree.patch import Patch
+from treedb.tree.query import Query
+from treedb.tree.query_order import Bound, by_child
 
 RULES = '{"rules": {".read": true, ".write": true}}'
 MESSAGE = {"author": "mchen", "text": "See you at the lab, then.", "at": 1_760_000_000_000}
@@ -96,3 +104,46 @@ def _costs(
         costs.append((server.cpu_seconds() - start) / WRITES)
     listeners.close()
     return median(costs)
+
+
+class _Deaf:
+    """A listener in this process."""
+
+    def deliver(self, delivery: Delivery, tag: int | None) -> None: ...
+
+    def cancel(self, watch: Watch) -> None: ...
+
+
+def many_windows() -> list[Row]:
+    """Measure what the hub takes for a commit that concerns one window, of many and of ten."""
+    times = _seconds_a_commit(1_000), _seconds_a_commit(10)
+    remark = "the hub alone; the floor: 10 windows"
+    return [durations("a commit that concerns 1 of 1,000 windows", times, remark)]
+
+
+def _seconds_a_commit(windows: int) -> float:
+    hub, place = Hub(), Path(("list",))
+    for number in range(windows):
+        owner = Bound(f"u{number}")
+        watch = Watch(place, Query(by_child("owner"), owner, owner, limit=50), number)
+        hub.join(watch, _Deaf(), 0)
+        view = hub.view(watch)
+        assert view is not None, "it was joined"
+        view.begin([], 0)
+        hub.refresh(view)
+    commits = [
+        Commit(
+            number,
+            0,
+            Patch(((place.child(str(number)), {"owner": f"u{number % windows}"}),)),
+            None,
+            None,
+        )
+        for number in range(1, 2_001)
+    ]
+    start = time.perf_counter()
+    for commit in commits:
+        for view, changes in hub.touched(commit):
+            view.learn(changes, commit.revision)
+            hub.refresh(view)
+    return (time.perf_counter() - start) / len(commits)

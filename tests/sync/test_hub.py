@@ -9,6 +9,8 @@ from treedb.sync.delivery import Change, Delivery, Merge, Overwrite, Watch
 from treedb.sync.hub import Hub
 from treedb.tree.commit import Commit
 from treedb.tree.patch import Patch
+from treedb.tree.query import Query
+from treedb.tree.query_order import Bound, by_child
 from treedb.tree.values import Value
 
 
@@ -146,3 +148,18 @@ def test_a_listener_that_leaves_during_a_delivery_disturbs_nobody() -> None:
     publish(hub, 2, {"/a": 2})
     assert len(leaver.deliveries) == 1
     assert len(other.deliveries) == 2
+
+
+def test_of_a_thousand_windows_on_a_list_those_are_met_that_a_commit_concerns() -> None:
+    hub = Hub()
+    for number in range(1000):
+        owner = Bound(f"u{number}")
+        watch = Watch(path("/list"), Query(by_child("owner"), owner, owner, limit=50), number)
+        hub.join(watch, Recorder(), 0)
+        view = hub.view(watch)
+        assert view is not None
+        view.begin([], 0)
+        hub.refresh(view)
+    concerned = list(hub.touched(commit(1, {"/list/a": {"owner": "u77"}})))
+    assert [view.query.low for view, _ in concerned] == [Query(by_child("owner"), Bound("u77")).low]
+    assert list(hub.touched(commit(2, {"/list/b": {"owner": "nobody"}}))) == []
