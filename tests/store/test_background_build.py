@@ -34,7 +34,7 @@ def short_steps(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixtur
 
 
 def opened(directory: FilePath, map_bytes: int = LIMITS.map_bytes) -> Store:
-    return Store.open(directory, replace(LIMITS, map_bytes=map_bytes), fsync=False)
+    return Store.open(directory / "db", replace(LIMITS, map_bytes=map_bytes), fsync=False)
 
 
 def write(store: Store, value: Value, place: str = "/") -> None:
@@ -101,7 +101,10 @@ def test_a_build_ends_with_an_index_that_is_right(
     assert finish(looked(store, clock), clock) == CHILDREN // STEP + 1
     assert states(store)["n"] == (IndexState.COMPLETE, CHILDREN)
     assert faults(store) == []
-    assert said(caplog) == ["index n on /list: building", "index n on /list: complete, 50 children"]
+    assert said(caplog) == [
+        "namespace db, index n on /list: building",
+        "namespace db, index n on /list: complete, 50 children",
+    ]
 
 
 def test_a_dropped_index_is_cleared(store: Store, caplog: pytest.LogCaptureFixture) -> None:
@@ -113,7 +116,10 @@ def test_a_dropped_index_is_cleared(store: Store, caplog: pytest.LogCaptureFixtu
     finish(looked(store, clock), clock)
     assert "n" not in states(store)
     assert faults(store) == []
-    assert said(caplog) == ["index n on /list: dropping", "index n on /list: dropped"]
+    assert said(caplog) == [
+        "namespace db, index n on /list: dropping",
+        "namespace db, index n on /list: dropped",
+    ]
 
 
 def test_each_life_of_an_index_is_told_once(store: Store, caplog: pytest.LogCaptureFixture) -> None:
@@ -127,11 +133,11 @@ def test_each_life_of_an_index_is_told_once(store: Store, caplog: pytest.LogCapt
         build.look()
     finish(build, clock)
     assert sorted(said(caplog)) == [
-        "index n on /list: building",
-        "index n on /list: building",
-        "index n on /list: complete, 50 children",
-        "index n on /list: dropped",
-        "index n on /list: dropping",
+        "namespace db, index n on /list: building",
+        "namespace db, index n on /list: building",
+        "namespace db, index n on /list: complete, 50 children",
+        "namespace db, index n on /list: dropped",
+        "namespace db, index n on /list: dropping",
     ]
     assert faults(store) == []
 
@@ -161,9 +167,9 @@ def test_a_long_build_reports_now_and_then(store: Store, caplog: pytest.LogCaptu
         clock.seconds += REPORT_SECONDS / 2 + 1
         build.step_if_due()
     assert said(caplog) == [
-        "index n on /list: building",
-        "index n on /list: building, 20 children",
-        "index n on /list: building, 40 children",
+        "namespace db, index n on /list: building",
+        "namespace db, index n on /list: building, 20 children",
+        "namespace db, index n on /list: building, 40 children",
     ]
 
 
@@ -205,7 +211,7 @@ def test_what_another_process_built_is_noticed(
     caplog.clear()
     build.step_if_due()
     assert build.seconds_until_due() is None
-    assert said(caplog) == ["index n on /list: complete, 50 children"]
+    assert said(caplog) == ["namespace db, index n on /list: complete, 50 children"]
 
 
 def fill(store: Store) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from treedb.clock import SystemClock
 from treedb.errors import InsufficientStorage
-from treedb.store.index_definitions import IndexProgress, IndexState
+from treedb.store.index_definitions import IndexPlace, IndexProgress, IndexState
 from treedb.store.store import Store
 
 log = logging.getLogger("treedb.indexes")
@@ -52,11 +52,11 @@ class BackgroundBuild:
         complete = {each.place: each for each in progress if each.state is IndexState.COMPLETE}
         for place, state in before - now:
             if state is IndexState.DROPPING:
-                log.info("index %s: dropped", place)
+                self._tell(place, "dropped")
             elif place in complete:
-                log.info("index %s: complete, %d children", place, complete[place].children)
+                self._tell(place, f"complete, {complete[place].children} children")
         for place, state in now - before:
-            log.info("index %s: %s", place, state.value)
+            self._tell(place, state.value)
 
     def seconds_until_due(self) -> float | None:
         """Return how long to wait until the next step, None when there is nothing to build."""
@@ -84,4 +84,7 @@ class BackgroundBuild:
         self._reported_at = now
         self.look()
         for each in self._pending:
-            log.info("index %s: %s, %d children", each.place, each.state.value, each.children)
+            self._tell(each.place, f"{each.state.value}, {each.children} children")
+
+    def _tell(self, place: IndexPlace, what: str) -> None:
+        log.info("namespace %s, index %s: %s", self._store.directory.name, place, what)
