@@ -103,3 +103,9 @@ def test_a_denial_tells_why_only_to_who_may_know() -> None:
         with pytest.raises(PermissionDenied) as denied:
             plan(set_write(path("/a"), 1, DEFAULT_LIMITS, caller=caller), BEFORE, LOCKED, NOW)
         assert bool(denied.value.detail) is wants_reason
+
+
+def test_who_may_not_write_does_not_learn_whether_there_is_something_to_have_a_priority() -> None:
+    for value in (None, {"a": 5}):
+        with pytest.raises(PermissionDenied):
+            plan(a_set("/a/.priority", 1), ValueReader(value), LOCKED, NOW)

@@ -33,12 +33,13 @@ def plan(write: Write, reader: Reader, authority: Authority, now_ms: int) -> Pat
             (path, resolve(value, partial(_value_below, reader, path), now_ms))
             for path, value in changes
         )
-    for path, value in changes:
-        if path.is_priority and value is not None:
-            _check_owner(path, reader)
     patch = Patch(changes)
     operation = Operation(write.operation, write.path)
     authority.permit_write(patch, reader, write.caller, now_ms, operation)
+    # Only after the rules: who may not write there must not learn whether something is there.
+    for path, value in changes:
+        if path.is_priority and value is not None:
+            _check_owner(path, reader)
     return patch
 
 
