@@ -11,7 +11,20 @@ from firebase_admin.exceptions import InvalidArgumentError, UnauthenticatedError
 
 from tests.server_process import ServerProcess
 
-OWN_RULES = {"bound": {"$uid": {".read": "auth.uid == $uid", ".write": "auth.uid == $uid"}}}
+OWN_RULES = {
+    "bound": {"$uid": {".read": "auth.uid == $uid", ".write": "auth.uid == $uid"}},
+    "dinosaurs": {".indexOn": ["height", "dimensions/length"]},
+    "scores": {".indexOn": ".value"},
+}
+DINOSAURS = {
+    "bruhathkayosaurus": {"height": 25, "dimensions": {"length": 44}},
+    "lambeosaurus": {"height": 2.1, "dimensions": {"length": 12.5}},
+    "linhenykus": {"height": 0.6, "dimensions": {"length": 1}},
+    "pterodactyl": {"height": 0.6, "dimensions": {"length": 0.8}},
+    "stegosaurus": {"height": 4, "dimensions": {"length": 9}},
+    "triceratops": {"height": 3, "dimensions": {"length": 8}},
+}
+SCORES = {"bruhathkayosaurus": 55, "lambeosaurus": 21, "linhenykus": 80, "pterodactyl": 93}
 OpenApp = Callable[..., firebase_admin.App]
 
 
@@ -102,3 +115,63 @@ def test_an_override_of_nothing_is_nobody(open_app: OpenApp) -> None:
         place.get()
     with pytest.raises(UnauthenticatedError, match="Permission denied"):
         place.set(1)
+
+
+BIGGEST, SMALLEST = ["bruhathkayosaurus"], ["linhenykus", "pterodactyl"]
+BY_CHILD_OR_KEY: list[tuple[Callable[[db.Reference], db.Query], list[str]]] = [
+    (lambda at: at.order_by_child("height").limit_to_last(2), ["stegosaurus", *BIGGEST]),
+    (lambda at: at.order_by_child("height").limit_to_first(2), SMALLEST),
+    (lambda at: at.order_by_child("height").equal_to(0.6), SMALLEST),
+    (lambda at: at.order_by_child("height").start_at(3).end_at(4), ["triceratops", "stegosaurus"]),
+    (lambda at: at.order_by_child("dimensions/length").end_at(1), SMALLEST[::-1]),
+    (lambda at: at.order_by_child("dimensions/length").start_at(12.6), BIGGEST),
+    (lambda at: at.order_by_key().start_at("stego").limit_to_first(1), ["stegosaurus"]),
+    (lambda at: at.order_by_key().end_at("lambeosaurus").limit_to_last(1), ["lambeosaurus"]),
+    (lambda at: at.order_by_key().equal_to("triceratops"), ["triceratops"]),
+]
+
+
+@pytest.mark.parametrize("ask, keys", BY_CHILD_OR_KEY)
+def test_it_queries_by_child_and_key(
+    app: firebase_admin.App, ask: Callable[[db.Reference], db.Query], keys: list[str]
+) -> None:
+    place = db.reference("dinosaurs", app)
+    place.set(DINOSAURS)
+    found = ask(place).get()
+    assert list(found) == keys
+    assert dict(found) == {key: DINOSAURS[key] for key in keys}
+
+
+BY_VALUE: list[tuple[Callable[[db.Reference], db.Query], list[str]]] = [
+    (lambda at: at.order_by_value().limit_to_last(2), ["linhenykus", "pterodactyl"]),
+    (lambda at: at.order_by_value().start_at(22).limit_to_first(1), ["bruhathkayosaurus"]),
+    (lambda at: at.order_by_value().end_at(60), ["lambeosaurus", "bruhathkayosaurus"]),
+    (lambda at: at.order_by_value().equal_to(93), ["pterodactyl"]),
+]
+
+
+@pytest.mark.parametrize("ask, keys", BY_VALUE)
+def test_it_queries_by_value(
+    app: firebase_admin.App, ask: Callable[[db.Reference], db.Query], keys: list[str]
+) -> None:
+    place = db.reference("scores", app)
+    place.set(SCORES)
+    found = ask(place).get()
+    assert list(found) == keys
+    assert dict(found) == {key: SCORES[key] for key in keys}
+
+
+def test_it_finds_nothing_where_nothing_is_in_range(app: firebase_admin.App) -> None:
+    place = db.reference("dinosaurs", app)
+    place.set(DINOSAURS)
+    assert not place.order_by_key().start_at("u").get()
+    assert not place.order_by_child("height").equal_to("tall").get()
+
+
+def test_it_is_told_which_index_is_missing(app: firebase_admin.App) -> None:
+    place = db.reference("dinosaurs", app)
+    place.set(DINOSAURS)
+    missing = 'Index not defined, add ".indexOn": "weight", for path "/dinosaurs", to the rules'
+    with pytest.raises(InvalidArgumentError) as caught:
+        place.order_by_child("weight").limit_to_first(1).get()
+    assert missing in str(caught.value)
