@@ -19,6 +19,7 @@ from treedb.clock import SystemClock
 from treedb.config import DEFAULT_LIMITS, Limits
 from treedb.database import Database
 from treedb.errors import TooBigToRead, TreeError, Unavailable
+from treedb.first_value import FirstValue
 from treedb.paths.path import ROOT, Path
 from treedb.rules.authority import Caller
 from treedb.sync.delivery import Delivery, Merge, Watch
@@ -26,6 +27,8 @@ from treedb.tree.arrays import to_plain
 from treedb.tree.commit import Commit
 from treedb.tree.forms import Form
 from treedb.tree.patch import Patch
+from treedb.tree.query import Query
+from treedb.tree.query_order import KEY
 from treedb.tree.values import normal_form
 from treedb.writes.request import set_write, update_write
 
@@ -92,8 +95,9 @@ class Mirror:
     revisions: list[int] = field(default_factory=list)
     cancelled: list[Path] = field(default_factory=list)
 
-    def start(self, pieces: list[bytes] | None) -> None:
-        self.tree.set(self.place.keys, orjson.loads(b"".join(pieces or [b"null"])))
+    def start(self, value: FirstValue | None) -> None:
+        pieces = [b"null"] if value is None else value.pieces
+        self.tree.set(self.place.keys, orjson.loads(b"".join(pieces)))
 
     def deliver(self, delivery: Delivery, tag: int | None) -> None:
         self.revisions.append(delivery.revision)
@@ -201,6 +205,37 @@ async def test_a_listener_that_joins_during_a_long_read_misses_nothing(tmp_path:
         await asyncio.sleep(0.01)
         assert mirror.value == await database.get(ROOT, ANYBODY)
         assert mirror.revisions == sorted(set(mirror.revisions))
+
+
+async def test_more_than_may_read_at_once_are_served_in_turns(tmp_path: FilePath) -> None:
+    limits = replace(LIMITS, reads_at_once=2, readers=8, slice_rows=1)
+    async with opened(tmp_path, limits) as database:
+        value = {f"r{number}": "x" * 1500 for number in range(9)}
+        await database.write(set_write(ROOT, value, limits))
+        mirrors = [Mirror(Path((f"r{number % 9}",))) for number in range(50)]
+        query = Query(KEY, limit=3)
+        window = sorted(value.items())[:3]
+
+        async def join(mirror: Mirror) -> None:
+            mirror.start(await database.listen(Watch(mirror.place), mirror, ANYBODY))
+
+        async def choose() -> None:
+            watch = Watch(ROOT, query, 1)
+            found = await database.listen(watch, Mirror(ROOT), ANYBODY)
+            assert found is not None
+            assert orjson.loads(b"".join(found.pieces)) == dict(window)
+
+        await asyncio.gather(
+            *(join(mirror) for mirror in mirrors),
+            *(choose() for _ in range(20)),
+            *(check_read(database, value) for _ in range(20)),
+        )
+        assert {mirror.value for mirror in mirrors} == {"x" * 1500}
+
+
+async def check_read(database: Database, value: object) -> None:
+    assert await database.get(ROOT, ANYBODY) == value
+    assert await read_json(database, ROOT, Form.EXPORT) == value
 
 
 async def test_a_sender_hears_of_its_write_before_it_is_answered(tmp_path: FilePath) -> None:

@@ -27,7 +27,10 @@ class Limits:
     url_bytes: int = 32 * KIB  # T: 32 keys of 768 bytes fit unless all of them are escaped
     frame_bytes: int = 1 * MIB  # M: one websocket frame; SDKs cut at 16 KiB
     segments: int = 1_100  # F: pieces of one message, 16 MiB at 16 KiB each
+    poll_segments: int = 12_500  # F: likewise by long polling, 16 MiB at 1,840 characters of base64
+    poll_segments_ahead: int = 1_000  # T: that came before one in front of them; a call brings 30
     outbox_bytes: int = 4 * MIB  # T: unsent bytes of one connection before its listens start anew
+    ranges: int = 10_000  # T: whose hashes come with a listen; 256 MiB make 1,640
     requests_in_flight: int = 1_000  # T: unanswered writes of one connection before reading pauses
     bytes_in_flight: int = 64 * MIB  # T: likewise in bytes, so that large writes count
     listens_per_connection: int = 10_000  # T
@@ -45,6 +48,7 @@ class Limits:
     rules_nodes: int = 20_000  # T: nodes of one rules file
     rules_depth: int = 100  # T: nested objects in a rules file; data ends at `depth`
     rules_indexes: int = 100  # T: names in one .indexOn; each makes every write below it dearer
+    fan_out: int = 100_000  # T: places one write may change through mirrors
     rules_mirrors: int = 200  # T: each is held against every other
     rules_findings: int = 20  # T: mistakes of a rules file told at once
     rules_steps: int = 1_000_000  # M: work on rules for one operation, about 0.2 s at 0.2 us each
@@ -54,6 +58,7 @@ class Limits:
     regex_chars: int = 1_000  # T: one regular expression
     regex_memory_bytes: int = 2 * MIB  # T: what RE2 may use for one regular expression
     map_bytes: int = 1 * TIB  # M: so large that it never matters; files stay sparse
+    reads_at_once: int = 1_000  # T: of one namespace, others wait; well below `readers`
     readers: int = 4096  # M: reader slots, fixed by whoever opens the environment first
     header_bytes: int = 64 * KIB  # T: all headers of one HTTP request
     pings_per_second: int = 100  # T: websocket pings of one peer; SDKs send one in 45 s
@@ -62,6 +67,8 @@ class Limits:
     ping_timeout_ms: int = 25_000  # F: a dead peer is found within 70 s
     close_timeout_ms: int = 10_000  # T: for the peer's half of the closing handshake
     message_timeout_ms: int = 60_000  # T: between the segments of one message
+    poll_hold_ms: int = 25_000  # F: a call waits for something to say; proxies cut at 30 s
+    poll_timeout_ms: int = 45_000  # F: without a call; with one held, a dead peer is found in 70 s
     stall_timeout_ms: int = 30_000  # T: a peer that reads nothing for so long is closed
 
 

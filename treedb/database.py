@@ -11,7 +11,8 @@ the rules are asked on the same snapshot that is read.
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path as FilePath
 from typing import Any
@@ -19,7 +20,8 @@ from typing import Any
 from treedb.access import Access
 from treedb.clock import SystemClock
 from treedb.config import Limits
-from treedb.errors import TooBigToRead, TreeError, Unavailable
+from treedb.errors import InsufficientStorage, TooBigToRead, TreeError, Unavailable
+from treedb.first_value import NO_COPY, Claim, FirstValue, FirstValues
 from treedb.follower import Follower, Schedule
 from treedb.index_advice import IndexAdvice
 from treedb.paths.path import Path
@@ -36,22 +38,20 @@ from treedb.store.store import Snapshot, Store
 from treedb.sync.delivery import Listener, Watch
 from treedb.tree.arrays import to_plain
 from treedb.tree.forms import Form
-from treedb.tree.hashing import matches_hash
-from treedb.tree.json_text import format_json, parse_json
+from treedb.tree.json_text import format_json
 from treedb.tree.query import EVERYTHING, Query, as_window
 from treedb.tree.query_order import KEY, PRIORITY, OrderBy
 from treedb.tree.values import Value
-from treedb.writes.request import RulesChange, Write
+from treedb.writes.admission import Gained
+from treedb.writes.request import EndSession, RulesChange, Write
 from treedb.writes.rules_in_force import RulesInForce
 from treedb.writes.writer import Batch, Outcome, Request, Writer, Written
 
 log = logging.getLogger("treedb.database")
 
 READER_CHECK_SECONDS = 30.0
+SESSION_END_SECONDS = 5.0  # until the end of a session is tried again, when the disk was full
 INLINE_CHILDREN = 500  # more of them are made JSON on a thread
-# A value is hashed at some 30 MB a second: up to here it is cheaper than sending it again.
-HASHED_BYTES = 1024 * 1024
-INLINE_HASHED_BYTES = 16 * 1024  # more is hashed on a thread
 
 
 class Database:
@@ -72,6 +72,9 @@ class Database:
         self._started: Follower | None = None
         self._reader_check: asyncio.TimerHandle | None = None
         self._advice = IndexAdvice(clock)
+        self._first_values = FirstValues()
+        # A crowd that comes back reads in turns: there are not as many reader slots as clients.
+        self._reading = asyncio.Semaphore(limits.reads_at_once)
         self._closing = False
 
     @classmethod
@@ -96,11 +99,16 @@ class Database:
         self._started.start()
         self._writer.start()
         self._check_readers()
+        if left := self._end_kept_sessions():
+            log.warning("%d sessions ended with the server that served them", len(left))
+            await asyncio.wait(left)
 
     async def close(self) -> None:
         """Finish the writes submitted, publish them, answer their senders, and close the store."""
         if self._loop is None or self._closing:
             return
+        with suppress(Unavailable):  # then the next start ends them
+            self._end_kept_sessions()
         self._closing = True
         if self._reader_check is not None:
             self._reader_check.cancel()
@@ -130,7 +138,7 @@ class Database:
 
     async def get(self, path: Path, caller: Caller) -> Value:
         """Return the value at a place in export form, None when there is nothing."""
-        with self._permitted(path, caller) as snapshot:
+        async with self._permitted(path, caller) as snapshot:
             return await _paced(read_value(snapshot.tree, path, self.limits.slice_rows))
 
     async def get_json(
@@ -140,7 +148,7 @@ class Database:
 
         Raises TooBigToRead past the limit of an answer.
         """
-        with self._permitted(path, caller) as snapshot:
+        async with self._permitted(path, caller) as snapshot:
             if not query.is_filtering:
                 return await _paced(self._json(path, form, snapshot))
             chosen = await self._choose(path, query, snapshot)
@@ -151,7 +159,7 @@ class Database:
 
         With `levels=1` this is Firebase's shallow read: objects become True, leaves stay.
         """
-        with self._permitted(path, caller) as snapshot:
+        async with self._permitted(path, caller) as snapshot:
             return await _paced(read_truncated(snapshot.tree, path, levels, self.limits))
 
     # Writing
@@ -170,15 +178,21 @@ class Database:
             self._writer.submit(request, answer)
         return answer
 
+    def end_session(self, session_id: str) -> "asyncio.Future[Written]":
+        """Write what a session left to be written at its end; once, whoever asks how often."""
+        ended = self.submit(EndSession(session_id))
+        ended.add_done_callback(partial(self._session_ended, session_id))
+        return ended
+
     # Listening
 
     async def listen(
-        self, watch: Watch, listener: Listener, caller: Caller, claimed: str | None = ""
-    ) -> list[bytes] | None:
-        """Join a listener to a watch; return the value it starts from as export JSON, in pieces.
+        self, watch: Watch, listener: Listener, caller: Caller, claim: Claim | None = NO_COPY
+    ) -> FirstValue | None:
+        """Join a listener to a watch; return the value it starts from, as export JSON.
 
-        None when that value is what `claimed`, the hash of the listener's own copy, says it has;
-        "" is that of nothing, and with None the value is returned whatever it is.
+        None when it has that value already, as its claim says, and where it can merge what differs
+        from it if that is less. Without any claim the value is returned whatever it is.
         Between that value and the deliveries there is no gap and nothing comes twice. Deliveries
         begin in a later turn of the event loop than the one this returns in, so a caller that
         sends the value before it awaits anything sends it first. Listening again starts anew.
@@ -187,14 +201,19 @@ class Database:
         assert self._loop is not None, "a database is started before it is used"
         try:
             if watch.query.is_filtering:
-                pieces = await self._first_window(watch, listener, caller, claimed)
+                pieces = await self._first_window(watch, listener, caller)
             else:
-                pieces = await self._first_value(watch, listener, caller, claimed)
+                pieces = await self._whole_value(watch, listener, caller)
+            value = await self._first_values.of(pieces, claim)
         except BaseException:
             self.unlisten(watch, listener)
             raise
         self._loop.call_soon(self._follower.release, watch, listener)
-        return pieces
+        return value
+
+    def confirm(self, watch: Watch, listener: Listener) -> None:
+        """Cancel a listen whose permission ended since; called before its first value is sent."""
+        self._follower.confirm(watch, listener)
 
     def unlisten(self, watch: Watch, listener: Listener) -> None:
         """Stop a listen; nothing happens when there is none."""
@@ -230,10 +249,14 @@ class Database:
     async def put_rules(self, text: str, origin: Origin) -> None:
         """Put other rules in force, from one commit on; RulesError when they are wrong.
 
-        When this returns, every listener the new rules deny has been cancelled.
+        They are wrong as well when the data contradicts a mirror or a count that they bring. When
+        this returns, every listener the new rules deny has been cancelled.
         """
-        await asyncio.to_thread(ruleset_of, text)
-        await self.submit(RulesChange(text, origin))
+        gained = Gained.by(await asyncio.to_thread(ruleset_of, text), self.ruleset)
+        with self._store.snapshot() as snapshot:
+            gained.refuse(await _paced(gained.look(snapshot.tree)))
+            agreed_at = snapshot.revision
+        await self.submit(RulesChange(text, origin, agreed_at))
 
     def coverage(self) -> dict[str, Any] | None:
         """Return how the rules were used since they came into force, None if not counted."""
@@ -256,37 +279,37 @@ class Database:
         assert self._started is not None, "a database is started before it is used"
         return self._started
 
-    def _permitted(self, path: Path, caller: Caller) -> Snapshot:
+    @asynccontextmanager
+    async def _permitted(self, path: Path, caller: Caller) -> AsyncIterator[Snapshot]:
         """Open a snapshot in which the caller may read a place; PermissionDenied otherwise."""
-        snapshot = self._store.snapshot()
-        try:
-            self._follower.permit(path, snapshot, caller)
-        except BaseException:
-            snapshot.close()
-            raise
-        return snapshot
+        async with self._reading:
+            with self._store.snapshot() as snapshot:
+                self._follower.permit(path, snapshot, caller)
+                yield snapshot
 
-    async def _first_value(
-        self, watch: Watch, listener: Listener, caller: Caller, claimed: str | None
-    ) -> list[bytes] | None:
-        with self._store.snapshot() as snapshot:
-            self._follower.join(watch, listener, snapshot, caller, held=True)
-            pieces = await _paced(self._json(watch.place, Form.EXPORT, snapshot))
-        return None if await _is_copy_of(pieces, claimed) else pieces
+    @asynccontextmanager
+    async def _joined(
+        self, watch: Watch, listener: Listener, caller: Caller
+    ) -> AsyncIterator[Snapshot]:
+        """Open a snapshot after which the listener hears of what comes, once it is released."""
+        async with self._reading:
+            with self._store.snapshot() as snapshot:
+                self._follower.join(watch, listener, snapshot, caller, held=True)
+                yield snapshot
 
-    async def _first_window(
-        self, watch: Watch, listener: Listener, caller: Caller, claimed: str | None
-    ) -> list[bytes] | None:
+    async def _whole_value(self, watch: Watch, listener: Listener, caller: Caller) -> list[bytes]:
+        async with self._joined(watch, listener, caller) as snapshot:
+            return await _paced(self._json(watch.place, Form.EXPORT, snapshot))
+
+    async def _first_window(self, watch: Watch, listener: Listener, caller: Caller) -> list[bytes]:
         # From now on each batch comes with the snapshot that its windows may need.
         self._writer.takes_snapshots = True
         has_begun = False
         while not has_begun:  # again when another listener's window began at a later revision
-            with self._store.snapshot() as snapshot:
-                self._follower.join(watch, listener, snapshot, caller, held=True)
+            async with self._joined(watch, listener, caller) as snapshot:
                 chosen = await self._choose(watch.place, watch.query, snapshot)
                 has_begun = self._follower.begin(watch, chosen, snapshot.revision)
-        pieces = [await _formatted(chosen, Form.EXPORT, self.limits)]
-        return None if await _is_copy_of(pieces, claimed) else pieces
+        return [await _formatted(chosen, Form.EXPORT, self.limits)]
 
     async def _choose(
         self, path: Path, query: Query, snapshot: Snapshot
@@ -300,6 +323,20 @@ class Database:
     def _json(self, path: Path, form: Form, snapshot: Snapshot) -> Steps[list[bytes]]:
         limits = self.limits
         return read_json(snapshot.tree, path, form, limits.slice_rows, limits.answer_bytes)
+
+    def _end_kept_sessions(self) -> "list[asyncio.Future[Written]]":
+        with self._store.snapshot() as snapshot:
+            return [self.end_session(each) for each in snapshot.sessions()]
+
+    def _session_ended(self, session_id: str, ended: "asyncio.Future[Written]") -> None:
+        """Try again while the disk is full; what fails otherwise is left to the next start."""
+        error = None if ended.cancelled() else ended.exception()
+        if error is None or self._closing:
+            return
+        log.warning("what a session left to be written waits: %s", error)
+        if isinstance(error, InsufficientStorage):
+            assert self._loop is not None, "a database is started before it is used"
+            self._loop.call_later(SESSION_END_SECONDS, self.end_session, session_id)
 
     def _batch_done(self, batch: Batch) -> None:
         """Hand a group commit to the event loop; called on the writer's thread."""
@@ -323,22 +360,6 @@ async def _paced(steps: Steps[Result]) -> Result:
             result: Result = end.value
             return result
         await asyncio.sleep(0)
-
-
-async def _is_copy_of(pieces: list[bytes], claimed: str | None) -> bool:
-    """Tell whether a listener that claims a hash has this value; a large one is not looked at."""
-    if not claimed:
-        return claimed is not None and pieces == [b"null"]
-    size = sum(map(len, pieces))
-    if size > HASHED_BYTES:
-        return False
-    work = partial(_has_hash, pieces, claimed)
-    return work() if size <= INLINE_HASHED_BYTES else await asyncio.to_thread(work)
-
-
-def _has_hash(pieces: list[bytes], claimed: str) -> bool:
-    value: Any = parse_json(b"".join(pieces))  # our own text, so it is in normal form
-    return matches_hash(value, claimed)
 
 
 async def _formatted(chosen: list[tuple[str, Value]], form: Form, limits: Limits) -> bytes:

@@ -24,7 +24,7 @@ from treedb.paths.path import Path
 from treedb.rules.authority import Caller
 from treedb.slow_reads import SlowReads
 from treedb.store.store import Snapshot, Store
-from treedb.sync.delivery import Delivery, Listener, Watch
+from treedb.sync.delivery import Listener, Watch
 from treedb.sync.grants import Grant, Grants
 from treedb.sync.hub import Hub
 from treedb.sync.view import View
@@ -142,11 +142,15 @@ class Follower:
             self._schedule.soon(self._look_again)
         return True
 
-    def release(self, watch: Watch, listener: Listener) -> None:
-        """Deliver what was kept for a held listener, and from now on everything at once."""
+    def confirm(self, watch: Watch, listener: Listener) -> None:
+        """End a listen now, if its permission is in doubt and is not given any more."""
         grant = self._grants.get(watch, listener)
         if grant in self._doubted:
             self._ask_about([grant])
+
+    def release(self, watch: Watch, listener: Listener) -> None:
+        """Deliver what was kept for a held listener, and from now on everything at once."""
+        self.confirm(watch, listener)
         for delivery in self._hub.release(watch, listener):
             listener.deliver(delivery, watch.tag)
 
@@ -240,7 +244,7 @@ class Follower:
         while doubted := self._doubted_about(commit.patch):
             yield from self._recheck(doubted)
         for view, delivery in learnt:
-            _deliver(view, delivery)
+            view.tell(delivery)
         self.revision = commit.revision
 
     # Windows
@@ -288,7 +292,7 @@ class Follower:
         delivery = view.finish_reading(chosen, revision)
         self._hub.refresh(view)
         if delivery is not None:
-            _deliver(view, delivery)
+            view.tell(delivery)
 
     def _give_up(self, view: View, error: TooBigToRead) -> None:
         """End the listens of a view that has come to hold more than may be read."""
@@ -389,11 +393,6 @@ class Follower:
     def _end(self, grant: Grant) -> None:
         self.leave(grant.watch, grant.listener)
         grant.listener.cancel(grant.watch)
-
-
-def _deliver(view: View, delivery: Delivery) -> None:
-    for member in view.hand_out(delivery):
-        member.deliver(delivery)
 
 
 def _meet(one: Path, other: Path) -> bool:

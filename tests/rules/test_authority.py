@@ -32,7 +32,7 @@ def may_read(text: str, caller: Caller, authority: Authority = AUTHORITY) -> fro
 
 def may_write(text: str, caller: Caller) -> None:
     patch = Patch(((path(text), 5),))
-    AUTHORITY.permit_write(patch, TREE, caller, 0, Operation("set", path(text)))
+    AUTHORITY.permit_write(patch, TREE, caller, 0, operation=Operation("set", path(text)))
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_writes_are_asked_for_with_the_tree_as_it_would_be() -> None:
 
 
 def test_an_update_of_nothing_is_nobodys_business() -> None:
-    AUTHORITY.permit_write(Patch(()), TREE, NOBODY, 0, Operation("update", ROOT))
+    AUTHORITY.permit_write(Patch(()), TREE, NOBODY, 0, operation=Operation("update", ROOT))
 
 
 @pytest.mark.parametrize("wants_reason", [True, False])

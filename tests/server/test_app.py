@@ -20,7 +20,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
         yield server
 
 
-@pytest.mark.parametrize("target", ["/", "/x", "/x/", "/.x", "/.health/", "/.settings", "/.lp"])
+@pytest.mark.parametrize("target", ["/", "/x", "/x/", "/.x", "/.health/", "/.settings", "/.lp/"])
 @pytest.mark.parametrize("method", ["GET", "PUT"])
 def test_what_is_no_place_is_404(shared: LiveServer, method: str, target: str) -> None:
     answer = shared.ask(method, target, "1")

@@ -11,8 +11,11 @@ import pytest
 
 from tests.server.opened_database import opened_database
 from tests.server.session_client import SessionClient
+from tests.tree.caching_client import merged, said_of
+from tests.tree.strategies import normal
 from treedb.config import DEFAULT_LIMITS
 from treedb.database import Database
+from treedb.errors import InvalidData
 from treedb.paths.path import Path
 from treedb.rules.authority import SERVER
 from treedb.store.kept_rules import Origin
@@ -157,3 +160,123 @@ async def test_a_large_copy_is_compared_too_up_to_a_bound(
         await client.ask("q", p="/a", h=node_hash(value))
         await client.ask("n", p="/a")
         assert (len(client.pushes) == before) is is_compared
+
+
+# A client that keeps copies tells the hashes of their ranges too.
+
+
+def a_list(count: int) -> dict[str, Any]:
+    return {f"k{number:04}": {"at": number, "text": f"text {number}"} for number in range(count)}
+
+
+async def test_a_copy_that_can_be_merged_into_is_sent_what_differs(
+    database: Database, client: SessionClient
+) -> None:
+    old = a_list(500)
+    new = {**old, "k0250": {"at": 5}}
+    await write(database, "/a", new)
+    assert await client.ask("q", p="/a", **said_of(old)) == ("ok", {})
+    (push,) = client.pushes
+    assert push["a"] == "rm"
+    assert push["b"]["p"] == "a"
+    assert len(json.dumps(push)) < len(json.dumps(new)) / 5
+    assert merged(old, push["b"]["d"]) == new
+    await write(database, "/a/k0001", None)
+    assert told(client)[1:] == [("d", "a/k0001", None)]
+
+
+async def test_so_is_the_copy_of_a_window_under_its_tag(
+    database: Database, client: SessionClient
+) -> None:
+    every = a_list(500)
+    await write(database, "/a", every)
+    old = normal({**{key: every[key] for key in list(every)[-200:]}, "k0400": 7})
+    query = {"l": 200, "vf": "r", "i": ".key"}
+    assert await client.ask("q", p="/a", q=query, t=9, **said_of(old)) == ("ok", {})
+    (push,) = client.pushes
+    assert (push["a"], push["b"]["t"]) == ("rm", 9)
+    assert merged(old, push["b"]["d"]) == {key: every[key] for key in list(every)[-200:]}
+
+
+COPIES: list[tuple[str, tuple[Any, Any], list[str]]] = [
+    ("is right", (a_list(100), a_list(100)), []),
+    ("is right, of a list", ({"0": "x" * 2000}, {"0": "x" * 2000}), []),
+    ("differs everywhere", (a_list(100), {"z": "x"}), ["d"]),
+    ("is of what has gone", (a_list(100), None), ["d"]),
+    ("is a leaf", ("x" * 2000, a_list(100)), ["d"]),
+    ("is of what became a leaf", (a_list(100), 5), ["d"]),
+    (
+        "lacks a priority that hashes do not tell",
+        ({"0": "x" * 2000, "1": "y"}, {"0": "x" * 2000, "1": "y", ".priority": 2}),
+        ["rm"],
+    ),
+]
+
+
+@pytest.mark.parametrize("what, values, pushes", COPIES, ids=[case[0] for case in COPIES])
+async def test_a_copy_becomes_right_by_what_is_shortest(
+    what: str,
+    values: tuple[Any, Any],
+    pushes: list[str],
+    database: Database,
+    client: SessionClient,
+) -> None:
+    old, new = values
+    await write(database, "/a", new)
+    assert await client.ask("q", p="/a", **said_of(old)) == ("ok", {})
+    assert [push["a"] for push in client.pushes] == pushes
+    for push in client.pushes:
+        became = merged(old, push["b"]["d"]) if push["a"] == "rm" else push["b"]["d"]
+        assert became == normal(new)
+
+
+async def test_who_sends_no_hashes_of_ranges_is_sent_the_value(
+    database: Database, client: SessionClient
+) -> None:
+    old = a_list(100)
+    new = {**old, "k0050": 1}
+    await write(database, "/a", new)
+    await client.ask("q", p="/a", h=node_hash(old))
+    assert told(client) == [("d", "a", new)]
+
+
+async def test_who_starts_anew_because_it_was_slow_is_sent_the_value(
+    database: Database, client: SessionClient
+) -> None:
+    old = a_list(100)
+    new = {**old, "k0050": 1}
+    await write(database, "/a", new)
+    await client.ask("q", p="/a", **said_of(old))
+    await falls_behind(client, database, "/a/k0050")
+    await caught_up(client)
+    assert [push["a"] for push in client.pushes] == ["rm", "d", "d"]
+    assert told(client)[-1] == ("d", "a", {**old, "k0050": 2})
+
+
+async def test_hashes_of_ranges_that_do_not_fit_are_refused_and_the_connection_goes_on(
+    database: Database, client: SessionClient
+) -> None:
+    status, text = await client.ask("q", p="/a", h="x", ch={"hs": ["x"], "ps": ["a"]})
+    assert status == InvalidData.status
+    assert "one hash" in text
+    assert await client.ask("q", p="/a", h="") == ("ok", {})
+
+
+async def test_who_goes_while_it_waits_for_its_turn_to_read_is_forgotten(
+    tmp_path: FilePath,
+) -> None:
+    limits = replace(DEFAULT_LIMITS, reads_at_once=1, slice_rows=1)
+    async with opened_database(tmp_path, limits, json.dumps(OPEN)) as database:
+        await write(database, "/a", {f"k{number}": "x" * 1500 for number in range(50)})
+        reader, waiting = SessionClient(database), SessionClient(database)
+        reading = asyncio.create_task(reader.ask("q", p="/a", h=""))
+        await asyncio.sleep(0)
+        listening = asyncio.create_task(waiting.send("q", {"p": "/b", "h": ""}))
+        await asyncio.sleep(0)
+        assert database.watched_places == 1
+        waiting.session.close(1001, "the client has come back")
+        assert await reading == ("ok", {})
+        await listening
+        assert database.watched_places == 1
+        reader.session.end()
+        assert database.watched_places == 0

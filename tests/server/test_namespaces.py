@@ -11,8 +11,11 @@ from tests.server.live_server import live_server
 from treedb.clock import SystemClock
 from treedb.config import DEFAULT_LIMITS, Limits, Settings
 from treedb.errors import InvalidNamespace, NotFound, SettingsError, Unavailable
+from treedb.paths.path import ROOT
+from treedb.rules.authority import NOBODY
 from treedb.server import namespaces as namespaces_module
 from treedb.server.namespaces import (
+    DATA_FILE,
     LOCKED_RULES,
     OPEN_RULES,
     Databases,
@@ -20,6 +23,8 @@ from treedb.server.namespaces import (
 )
 from treedb.server.rules_file import RulesFile
 from treedb.store.kept_rules import Origin
+from treedb.store.kept_sessions import KeptSession, encode_session
+from treedb.store.store import Store
 
 WRONG_NAMES = [
     "../../etc", "a/b", "..", ".", "\0", "a\nb", "a\n", "A", "Prod", "CON", "lock.mdb", "-a",
@@ -238,3 +243,43 @@ def test_the_data_folder_may_itself_be_a_link(tmp_path: Path) -> None:
     real.mkdir()
     (tmp_path / "link").symlink_to(real)
     prepare_data_folder(tmp_path / "link")
+
+
+async def test_namespaces_that_a_server_left_with_sessions_are_opened_to_end_them(
+    tmp_path: Path,
+) -> None:
+    for name, sessions in (("busy", ["s"]), ("idle", []), ("other", ["s", "t"])):
+        store = Store.open(tmp_path / name, DEFAULT_LIMITS)
+        with store.transaction() as transaction:
+            for each in sessions:
+                transaction.keep_session(each, encode_session(KeptSession(None, {ROOT: name})))
+            transaction.commit()
+        store.close()
+    (tmp_path / "no-database").mkdir()
+    (tmp_path / "a file").touch()
+    databases = databases_in(tmp_path)
+    await databases.end_left_sessions()
+    assert {each.namespace for each in databases.opened} == {"busy", "other"}
+    for database in databases.opened:
+        assert await database.get(ROOT, NOBODY) == database.namespace
+    await databases.close()
+
+
+async def test_a_namespace_that_cannot_be_opened_does_not_keep_others_from_it(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    limits = replace(DEFAULT_LIMITS, namespaces=1)
+    for name in ("a", "b"):
+        store = Store.open(tmp_path / name, limits)
+        with store.transaction() as transaction:
+            transaction.keep_session("s", encode_session(KeptSession(None, {ROOT: name})))
+            transaction.commit()
+        store.close()
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / DATA_FILE).write_bytes(b"no database" * 1000)
+    databases = databases_in(tmp_path, limits=limits)
+    await databases.end_left_sessions()
+    assert [each.namespace for each in databases.opened] == ["a"]
+    assert f"The database in {tmp_path / 'broken'} cannot be opened" in caplog.text
+    assert "the sessions of b end when it is opened: 1 namespaces are open" in caplog.text
+    await databases.close()

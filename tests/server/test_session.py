@@ -209,12 +209,6 @@ async def test_listens_are_bounded(client: SessionClient) -> None:
     assert await client.ask("q", p="/d", h="") == ("ok", {})
 
 
-@pytest.mark.parametrize("action", ["o", "om", "oc"])
-async def test_on_disconnect_is_refused_with_a_sentence(client: SessionClient, action: str) -> None:
-    answer = await client.ask(action, p="/w", d={"a": 1})
-    assert answer == ("failure", "This version of the server keeps no onDisconnect writes.")
-
-
 @pytest.mark.parametrize(
     "action, body, answer",
     [

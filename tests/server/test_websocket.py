@@ -2,30 +2,20 @@ import asyncio
 import json
 import logging
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path as FilePath
 from typing import Any
 
 import pytest
-from starlette.applications import Starlette
-from starlette.routing import Route, WebSocketRoute
-from websockets.asyncio.client import ClientConnection, connect
-from websockets.exceptions import ConnectionClosed
+from websockets.asyncio.client import connect
 
 from tests.server.opened_database import opened_database
-from tests.server.serving import exchange, handshake, serving
-from tests.wire.dialogue import client_frames
-from treedb.auth.dev_tokens import parse_dev_credential
+from tests.server.realtime_world import RealtimeWorld, ask, close_of, receive
+from tests.server.serving import exchange, handshake
 from treedb.clock import SystemClock
 from treedb.config import DEFAULT_LIMITS
-from treedb.database import Database
-from treedb.errors import InvalidNamespace, NotFound
 from treedb.paths.path import Path
-from treedb.server.callers import Callers
-from treedb.server.protocol import uvicorn_options
 from treedb.server.session import Session
-from treedb.server.websocket import Realtime
 from treedb.writes.request import set_write
 
 LIMITS = replace(DEFAULT_LIMITS, connections=3, message_timeout_ms=100)
@@ -47,86 +37,19 @@ class Clock(SystemClock):
         return (1 << count) - 1
 
 
-CALLERS = Callers(parse_dev_credential, explains_to_all=False)
-
-
-class World:
-    """A server with one namespace, "default"."""
-
-    def __init__(self, database: Database, clock: SystemClock) -> None:
-        self.database = database
-        self.realtime = Realtime(self._open, LIMITS, clock, CALLERS)
-        self.address = ""
-
-    async def _open(self, namespace: str) -> Database:
-        if namespace == "no/name":
-            raise InvalidNamespace("no slash")
-        if namespace not in ("", "default"):
-            raise NotFound
-        return self.database
-
-    @asynccontextmanager
-    async def serving(self, options: dict[str, Any] | None = None) -> AsyncIterator["World"]:
-        app = Starlette(
-            routes=[
-                Route("/.ws", self.realtime.refuse_plain),
-                WebSocketRoute("/.ws", self.realtime.serve),
-            ]
-        )
-        async with serving(app, options or uvicorn_options(LIMITS)) as self.address:
-            yield self
-
-    def connect(self, query: str = "v=5&ns=default") -> connect:
-        return connect(f"ws://{self.address}/.ws?{query}", compression=None)
-
-
 @pytest.fixture
-async def world(tmp_path: FilePath) -> AsyncIterator[World]:
+async def world(tmp_path: FilePath) -> AsyncIterator[RealtimeWorld]:
     async with (
         opened_database(tmp_path, LIMITS) as database,
-        World(database, SystemClock()).serving() as world,
+        RealtimeWorld(database, LIMITS, SystemClock()).serving() as world,
     ):
         yield world
-
-
-async def receive(connection: ClientConnection) -> Any:
-    async with asyncio.timeout(10):
-        text = await connection.recv()
-        if len(text) <= 6 and text.isdigit():
-            text = "".join([str(await connection.recv()) for _ in range(int(text))])
-    return json.loads(text)
-
-
-async def ask(connection: ClientConnection, action: str, **body: Any) -> list[Any]:
-    """Send request 1 and return all that comes until its answer, without the envelope."""
-    message = {"t": "d", "d": {"r": 1, "a": action, "b": body}}
-    for frame in client_frames(json.dumps(message)):
-        await connection.send(frame)
-    heard = [(await receive(connection))["d"]]
-    while "r" not in heard[-1]:
-        heard.append((await receive(connection))["d"])
-    return heard
-
-
-async def close_of(connection: ClientConnection) -> tuple[int, str]:
-    """Read to the end; return the close code and reason."""
-    with pytest.raises(ConnectionClosed) as closed:
-        while True:
-            await receive(connection)
-    assert closed.value.rcvd is not None
-    return closed.value.rcvd.code, closed.value.rcvd.reason
-
-
-async def until_watched(database: Database, places: int) -> None:
-    async with asyncio.timeout(10):
-        while database.watched_places != places:
-            await asyncio.sleep(0.001)
 
 
 async def test_the_server_speaks_first(tmp_path: FilePath) -> None:
     async with (
         opened_database(tmp_path, LIMITS) as database,
-        World(database, Clock()).serving() as world,
+        RealtimeWorld(database, LIMITS, Clock()).serving() as world,
         world.connect() as connection,
     ):
         hello = await receive(connection)
@@ -137,7 +60,7 @@ async def test_the_server_speaks_first(tmp_path: FilePath) -> None:
     assert session_id.isalnum()
 
 
-async def test_session_ids_differ(world: World) -> None:
+async def test_session_ids_differ(world: RealtimeWorld) -> None:
     async with world.connect() as first, world.connect() as second:
         ids = {(await receive(each))["d"]["d"]["s"] for each in (first, second)}
     assert len(ids) == 2
@@ -147,7 +70,7 @@ async def test_session_ids_differ(world: World) -> None:
 async def test_a_conversation(tmp_path: FilePath, options: dict[str, Any] | None) -> None:
     large = "é" * 40_000
     async with opened_database(tmp_path, LIMITS) as database:
-        world = World(database, SystemClock())
+        world = RealtimeWorld(database, LIMITS, SystemClock())
         async with world.serving(options), world.connect("v=5") as writer:
             await receive(writer)
             async with world.connect("ns=&v=5&p=1:1:web:abc") as reader:
@@ -162,7 +85,7 @@ async def test_a_conversation(tmp_path: FilePath, options: dict[str, Any] | None
                 assert await ask(reader, "g", p="/w") == [
                     {"r": 1, "b": {"s": "ok", "d": {"x": large}}}
                 ]
-            await until_watched(database, 0)
+            await world.until_watched(0)
 
 
 REFUSED = [
@@ -175,7 +98,7 @@ REFUSED = [
 
 @pytest.mark.parametrize("query, status, error", REFUSED)
 async def test_a_handshake_is_refused_before_it_is_accepted(
-    world: World, query: str, status: int, error: str
+    world: RealtimeWorld, query: str, status: int, error: str
 ) -> None:
     answer = await exchange(world.address, handshake(f"/.ws?{query}"))
     head, _, body = answer.partition(b"\r\n\r\n")
@@ -184,7 +107,7 @@ async def test_a_handshake_is_refused_before_it_is_accepted(
     assert world.realtime.connections == 0
 
 
-async def test_a_plain_request_is_told_to_upgrade(world: World) -> None:
+async def test_a_plain_request_is_told_to_upgrade(world: RealtimeWorld) -> None:
     request = b"GET /.ws?v=5 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
     head, _, body = (await exchange(world.address, request)).partition(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 426 ")
@@ -192,7 +115,7 @@ async def test_a_plain_request_is_told_to_upgrade(world: World) -> None:
     assert json.loads(body) == {"error": "Upgrade Required"}
 
 
-async def test_connections_are_bounded(world: World) -> None:
+async def test_connections_are_bounded(world: RealtimeWorld) -> None:
     async with world.connect(), world.connect(), world.connect():
         assert world.realtime.connections == 3
         answer = await exchange(world.address, handshake("/.ws?v=5"))
@@ -210,13 +133,13 @@ async def test_connections_are_bounded(world: World) -> None:
         await receive(connection)
 
 
-async def test_subprotocols_are_not_selected(world: World) -> None:
+async def test_subprotocols_are_not_selected(world: RealtimeWorld) -> None:
     url = f"ws://{world.address}/.ws?v=5"
     async with connect(url, subprotocols=[f"p{n}" for n in range(200)]) as connection:  # type: ignore[misc]
         assert connection.subprotocol is None
 
 
-async def test_binary_closes(world: World) -> None:
+async def test_binary_closes(world: RealtimeWorld) -> None:
     async with world.connect() as connection:
         await receive(connection)
         await connection.send(b"{}")
@@ -225,7 +148,7 @@ async def test_binary_closes(world: World) -> None:
         assert await close_of(connection) == (1003, "Protocol error")
 
 
-async def test_nonsense_closes_and_drops_the_listens(world: World) -> None:
+async def test_nonsense_closes_and_drops_the_listens(world: RealtimeWorld) -> None:
     async with world.connect() as connection:
         await receive(connection)
         await ask(connection, "q", p="/w", h="")
@@ -236,7 +159,7 @@ async def test_nonsense_closes_and_drops_the_listens(world: World) -> None:
         assert world.database.watched_places == 0
 
 
-async def test_segments_that_do_not_come_close(world: World) -> None:
+async def test_segments_that_do_not_come_close(world: RealtimeWorld) -> None:
     async with world.connect() as connection:
         await receive(connection)
         await connection.send("2")
@@ -245,7 +168,7 @@ async def test_segments_that_do_not_come_close(world: World) -> None:
         assert await close_of(connection) == (1008, "Protocol error")
 
 
-async def test_a_keep_alive_says_nothing(world: World) -> None:
+async def test_a_keep_alive_says_nothing(world: RealtimeWorld) -> None:
     async with world.connect() as connection:
         await receive(connection)
         await connection.send("0")
@@ -253,15 +176,15 @@ async def test_a_keep_alive_says_nothing(world: World) -> None:
         assert await receive(connection) == {"t": "c", "d": {"t": "o", "d": None}}
 
 
-async def test_a_connection_that_is_lost_drops_its_listens(world: World) -> None:
+async def test_a_connection_that_is_lost_drops_its_listens(world: RealtimeWorld) -> None:
     connection = await world.connect()
     await receive(connection)
     await ask(connection, "q", p="/w", h="")
     connection.transport.abort()
-    await until_watched(world.database, 0)
+    await world.until_watched(0)
 
 
-async def test_who_comes_back_ends_their_old_session(world: World) -> None:
+async def test_who_comes_back_ends_their_old_session(world: RealtimeWorld) -> None:
     async with world.connect() as old:
         session_id = (await receive(old))["d"]["d"]["s"]
         await ask(old, "q", p="/w", h="")
@@ -272,13 +195,13 @@ async def test_who_comes_back_ends_their_old_session(world: World) -> None:
             await ask(new, "q", p="/w", h="")
 
 
-async def test_an_unknown_old_session_is_nobodys_business(world: World) -> None:
+async def test_an_unknown_old_session_is_nobodys_business(world: RealtimeWorld) -> None:
     async with world.connect("v=5&ls=" + "x" * 32) as connection:
         assert (await receive(connection))["d"]["t"] == "h"
 
 
 async def test_our_own_fault_closes_with_1011(
-    world: World, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    world: RealtimeWorld, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def broken(session: Session, frame: str) -> None:
         raise ZeroDivisionError(frame)
@@ -293,16 +216,18 @@ async def test_our_own_fault_closes_with_1011(
 
 
 @pytest.fixture
-async def small_outbox(tmp_path: FilePath) -> AsyncIterator[World]:
+async def small_outbox(tmp_path: FilePath) -> AsyncIterator[RealtimeWorld]:
     limits = replace(LIMITS, outbox_bytes=1_000_000, stall_timeout_ms=200)
     async with (
         opened_database(tmp_path, limits) as database,
-        World(database, SystemClock()).serving() as world,
+        RealtimeWorld(database, LIMITS, SystemClock()).serving() as world,
     ):
         yield world
 
 
-async def test_a_client_that_reads_nothing_is_closed_and_others_hear(small_outbox: World) -> None:
+async def test_a_client_that_reads_nothing_is_closed_and_others_hear(
+    small_outbox: RealtimeWorld,
+) -> None:
     world, database = small_outbox, small_outbox.database
     async with world.connect() as healthy:
         await receive(healthy)
@@ -311,7 +236,7 @@ async def test_a_client_that_reads_nothing_is_closed_and_others_hear(small_outbo
         slow.write(handshake("/.ws?v=5"))
         await reader.readuntil(b"\r\n\r\n")
         slow.write(LISTEN_TO_V)
-        await until_watched(database, 2)
+        await world.until_watched(2)
         while database.watched_places == 2:
             await database.write(set_write(Path(("v",)), "x" * 1_000_000, LIMITS))
             await database.write(set_write(Path(("w",)), 1, LIMITS))

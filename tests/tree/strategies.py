@@ -1,5 +1,7 @@
 """Random JSON, values and places for the properties of the tree."""
 
+from typing import TypeGuard
+
 from hypothesis import strategies as st
 
 from treedb.config import DEFAULT_LIMITS
@@ -46,6 +48,14 @@ def normal(raw: object) -> Value:
 
 
 values = raws.map(normal)
+
+
+def has_children(value: object) -> TypeGuard[Value]:
+    """Tell whether a drawn value is an object."""
+    return isinstance(value, dict) and ".value" not in value
+
+
+objects = values.filter(has_children)
 
 places = st.lists(keys, max_size=4).map(tuple)
 paths = places.map(Path)

@@ -5,7 +5,8 @@ import pytest
 from treedb.errors import InvalidData, InvalidQuery
 from treedb.tree.query import EVERYTHING, Query
 from treedb.tree.query_order import PRIORITY, by_child
-from treedb.wire.fields import hash_of, kind_of, query_of, tag_of
+from treedb.tree.range_hash import CompoundHash
+from treedb.wire.fields import compound_hash_of, hash_of, kind_of, query_of, tag_of
 
 
 @pytest.mark.parametrize(
@@ -62,6 +63,54 @@ def test_nothing_else_is_a_tag(raw: object) -> None:
 @pytest.mark.parametrize("body, found", [({}, None), ({"h": ""}, ""), ({"h": "abc="}, "abc=")])
 def test_a_hash_is_text_or_not_there(body: dict[str, Any], found: str | None) -> None:
     assert hash_of(body) == found
+
+
+def ranges(count: int) -> dict[str, Any]:
+    return {"hs": ["x="] * count, "ps": ["a"] * (count - 1)}
+
+
+@pytest.mark.parametrize(
+    "content, found",
+    [
+        ({"hs": [""], "ps": []}, CompoundHash(("",), ())),
+        ({"hs": ["x=", ""], "ps": ["/"]}, CompoundHash(("x=", ""), ((),))),
+        (
+            {"hs": ["x=", ""], "ps": ["a/.priority"]},
+            CompoundHash(("x=", ""), (("a", ".priority"),)),
+        ),
+    ],
+)
+def test_hashes_of_ranges_come_with_where_they_end(content: Any, found: CompoundHash) -> None:
+    assert compound_hash_of({"ch": content}) == found
+
+
+def test_most_requests_have_none() -> None:
+    assert compound_hash_of({"h": "x="}) is None
+
+
+@pytest.mark.parametrize(
+    "content, problem",
+    [
+        (None, r'^Hashes of ranges are an object in "ch", found null\.$'),
+        ([], r'^Hashes of ranges are an object in "ch", found an array\.$'),
+        ({"ps": []}, r'^"ch" has a list of texts in "hs", found null\.$'),
+        ({"hs": [""], "ps": {}}, r'^"ch" has a list of texts in "ps", found an object\.$'),
+        ({"hs": [1], "ps": []}, r'^"ch" has a list of texts in "hs", found an array\.$'),
+        ({"hs": [""], "ps": [["a"]]}, r'^"ch" has a list of texts in "ps", found an array\.$'),
+        ({"hs": [], "ps": []}, 'one hash in "hs" more than paths in "ps", found 0 and 0'),
+        ({"hs": ["x"], "ps": ["a"]}, "found 1 and 1"),
+        (ranges(10_001), r'^"ch" has 10001 texts in "hs", at most 10000 are allowed\.$'),
+    ],
+)
+def test_nothing_else_is_hashes_of_ranges(content: Any, problem: str) -> None:
+    with pytest.raises(InvalidData, match=problem):
+        compound_hash_of({"ch": content})
+
+
+def test_as_many_ranges_are_taken_as_the_limit_says() -> None:
+    found = compound_hash_of({"ch": ranges(10_000)})
+    assert found is not None
+    assert len(found.hashes) == 10_000
 
 
 def test_nothing_else_is_a_hash() -> None:

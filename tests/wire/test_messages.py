@@ -11,6 +11,7 @@ from treedb import errors
 from treedb.config import DEFAULT_LIMITS
 from treedb.errors import ProtocolError
 from treedb.paths.path import Path
+from treedb.tree.range_hash import CompoundHash
 from treedb.wire import messages as m
 from treedb.wire.connection import Connection
 from treedb.wire.fields import Override
@@ -27,8 +28,20 @@ REQUESTS: list[tuple[str, Any, Any]] = [
     ("q", {"p": "", "q": ENTRY, "t": 2, "h": ""}, m.Listen(7, ROOT, query_object_of(ENTRY), 2, "")),
     (
         "q",
-        {"p": "/", "h": "", "ch": {"hs": [], "ps": []}},
-        m.Listen(7, ROOT, query_object_of({}), None, ""),
+        {"p": "/", "h": "x", "ch": {"hs": ["y=", "z=", ""], "ps": ["a/b", "/c/d/"]}},
+        m.Listen(
+            7,
+            ROOT,
+            query_object_of({}),
+            None,
+            "x",
+            CompoundHash(("y=", "z=", ""), (("a", "b"), ("c", "d"))),
+        ),
+    ),
+    (
+        "q",
+        {"p": "/", "h": "x", "ch": {"hs": ["y=", ""], "ps": ["/"]}},
+        m.Listen(7, ROOT, query_object_of({}), None, "x", CompoundHash(("y=", ""), ((),))),
     ),
     ("q", {"p": "/"}, m.Listen(7, ROOT, query_object_of({}), None, "")),
     ("n", {"p": "/a/b"}, m.Unlisten(7, A_B, query_object_of({}), None)),
@@ -97,6 +110,9 @@ REFUSED: list[tuple[str, Any, type[errors.TreeError], str]] = [
     ("p", {"p": "/a", "d": 1, "h": None}, errors.InvalidData, "found null"),
     ("p", {"p": "/a", "d": 1, "h": 5}, errors.InvalidData, "found a number"),
     ("q", {"p": "/a", "h": {}}, errors.InvalidData, "found an object"),
+    ("q", {"p": "/a", "h": "x", "ch": {}}, errors.InvalidData, 'texts in "hs", found null'),
+    ("q", {"p": "/", "h": "x", "ch": {"hs": [""], "ps": ["a"]}}, errors.InvalidData, "one hash"),
+    ("q", {"p": "/", "h": "x", "ch": {"hs": ["", ""], "ps": ["a#"]}}, errors.InvalidPath, "'a#'"),
     ("q", {"p": "/a", "h": "", "q": []}, errors.InvalidQuery, "found an array"),
     ("q", {"p": "/a", "h": "", "q": None}, errors.InvalidQuery, "found null"),
     ("q", {"p": "/a", "h": "", "q": {"zz": 1}}, errors.InvalidQuery, "no member 'zz'"),

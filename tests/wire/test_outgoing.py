@@ -4,6 +4,7 @@ from typing import Any
 import pytest
 
 from treedb.paths.path import Path
+from treedb.tree.range_merge import RangeMerge
 from treedb.wire import outgoing
 
 ROOMS = Path(("rooms", 'ä"b'))
@@ -37,6 +38,36 @@ MESSAGES = [
     (
         outgoing.merge(ROOMS, b'{"x/y":1,"z":null}'),
         {"t": "d", "d": {"a": "m", "b": {"p": 'rooms/ä"b', "d": {"x/y": 1, "z": None}}}},
+    ),
+    (
+        outgoing.range_merge(
+            ROOMS,
+            outgoing.range_merges(
+                [
+                    RangeMerge((), ("a", "é"), {"a": {"é": 1}}),
+                    RangeMerge(("b", ".priority"), ("c",), None),
+                    RangeMerge(("d",), None, {"e": {".priority": 1, "x": "y"}}),
+                ]
+            ),
+        ),
+        {
+            "t": "d",
+            "d": {
+                "a": "rm",
+                "b": {
+                    "p": 'rooms/ä"b',
+                    "d": [
+                        {"e": "a/é", "m": {"a": {"é": 1}}},
+                        {"s": "b/.priority", "e": "c", "m": None},
+                        {"s": "d", "m": {"e": {".priority": 1, "x": "y"}}},
+                    ],
+                },
+            },
+        },
+    ),
+    (
+        outgoing.tagged(outgoing.range_merge(ROOMS, outgoing.range_merges([])), 3),
+        {"t": "d", "d": {"a": "rm", "b": {"p": 'rooms/ä"b', "d": [], "t": 3}}},
     ),
     (
         outgoing.tagged(outgoing.overwrite(ROOMS, b'{"a":1}'), 2),

@@ -106,6 +106,6 @@ def test_a_denial_tells_why_only_to_who_may_know() -> None:
 
 
 def test_who_may_not_write_does_not_learn_whether_there_is_something_to_have_a_priority() -> None:
-    for value in (None, {"a": 5}):
+    for reader in (ValueReader(None), ValueReader({"a": 5})):
         with pytest.raises(PermissionDenied):
-            plan(a_set("/a/.priority", 1), ValueReader(value), LOCKED, NOW)
+            plan(a_set("/a/.priority", 1), reader, LOCKED, NOW)

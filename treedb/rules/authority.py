@@ -4,6 +4,7 @@ An authority is a ruleset in force. It lets admins by, asks the rules about ever
 says why only to callers who may know.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -75,15 +76,26 @@ class Authority:
         raise PermissionDenied(self.ruleset.explain_read(path, reader, **asked).to_text())
 
     def permit_write(
-        self, patch: Patch, before: Reader, caller: Caller, now_ms: int, operation: "Operation"
+        self,
+        patch: Patch,
+        before: Reader,
+        caller: Caller,
+        now_ms: int,
+        *,
+        operation: "Operation",
+        named: Sequence[Path] | None = None,
     ) -> None:
-        """Return when a patch, its server values resolved, may be applied; else PermissionDenied."""
+        """Return when a patch, its server values resolved, may be applied; else PermissionDenied.
+
+        `named` are the places that the client named, all those of the patch when None: what else
+        is in it the server added, and it is only validated.
+        """
         _refuse_expired(caller, now_ms)
         if caller.is_admin or not patch.changes:
             return
         auth, after = auth_variable(caller.auth), Overlay(before, patch)
         verdict = self.ruleset.check_write(
-            patch, before, after, auth=auth, now_ms=now_ms, ask=self._ask
+            patch, before, after, auth=auth, now_ms=now_ms, named=named, ask=self._ask
         )
         if verdict.allowed:
             return
@@ -95,6 +107,7 @@ class Authority:
             after,
             auth=auth,
             now_ms=now_ms,
+            named=named,
             operation=operation.name,
             path=operation.path,
         )

@@ -17,6 +17,7 @@ from treedb.config import DEFAULT_LIMITS, Limits
 from treedb.errors import Finding, RulesError, RuleSyntaxError
 from treedb.paths.keys import find_bad_key, key_problem, shown
 from treedb.rules.checker import check_expression
+from treedb.rules.counter import Counter, find_counted_twice, read_counter
 from treedb.rules.document import Array, Document, Node, Object, Scalar, Text, read_document
 from treedb.rules.mirror import Mirror, find_clashes, read_mirror
 from treedb.rules.parser import parse_expression
@@ -28,7 +29,7 @@ from treedb.rules.source import Mistake, Source, findings_of
 _BAD_KEY: Final = 'String can\'t contain ".", "#", "$", "/", "[", or "]"'
 _BAD_RULE: Final = "Invalid rule expression.  Expected 'true', 'false', or an expression string."
 _BAD_INDEX: Final = "Invalid indexOn expression. Must be either a string or an array of strings"
-_DOT_KEYS: Final = (".read", ".write", ".validate", ".indexOn", ".mirror")
+_DOT_KEYS: Final = (".read", ".write", ".validate", ".indexOn", ".mirror", ".count")
 _ACCESS: Final = {access.value: access for access in Access}
 
 
@@ -58,6 +59,7 @@ def parse_rules(text: str, limits: Limits = DEFAULT_LIMITS) -> Ruleset:
         tuple(loader.rules),
         tuple(loader.indexes),
         tuple(loader.mirrors),
+        tuple(loader.counters),
         source,
         limits,
     )
@@ -73,6 +75,7 @@ class _Loader:
         self.rules: list[Rule] = []
         self.indexes: list[Index] = []
         self.mirrors: list[Mirror] = []
+        self.counters: list[Counter] = []
         self.nodes = 0
 
     def load(self, document: Document) -> RuleNode | None:
@@ -86,6 +89,7 @@ class _Loader:
             self._refuse(error.offset, error.reason)
             return None
         self.mistakes.extend(find_clashes(self.mirrors))
+        self.mistakes.extend(find_counted_twice(self.counters, self.mirrors))
         return root
 
     def _rules_of(self, document: Document) -> Object | None:
@@ -124,6 +128,8 @@ class _Loader:
                 index_on = self._index_on(value, keys)
             elif name == ".mirror":
                 mirror = self._mirror(value, keys)
+            elif name == ".count":
+                self._count(value, keys)
             elif (child := self._child(key, value, node, keys)) is None:
                 continue
             elif name.startswith("$"):
@@ -250,6 +256,16 @@ class _Loader:
             return None
         self.mirrors.append(mirror)
         return mirror
+
+    def _count(self, value: Node, keys: tuple[str, ...]) -> None:
+        if len(self.counters) >= self.limits.rules_mirrors:
+            most = self.limits.rules_mirrors
+            raise RuleSyntaxError(value.start, f"The rules have more than {most} counts.")
+        counter = read_counter(value, keys)
+        if isinstance(counter, Mistake):
+            self._refuse(counter.offset, counter.message, counter.hint, keys=keys)
+        else:
+            self.counters.append(counter)
 
     def _refuse(
         self, offset: int, message: str, hint: str = "", *, keys: tuple[str, ...] = ()

@@ -62,7 +62,7 @@ def find_clashes(mirrors: Sequence[Mirror]) -> Iterator[Mistake]:
     for first, second in combinations(mirrors, 2):
         for mine in (second.source, second.target):
             for other in (first.source, first.target):
-                if _overlap(mine, other):
+                if overlap(mine, other):
                     message = f"The mirror's {mine} overlaps with {other} of another mirror."
                     hint = "a mirror holds both ways: declare it once"
                     yield Mistake(second.offset, message, hint)
@@ -84,12 +84,12 @@ def _mirror(text: Text, value: MirrorValue, keys: tuple[str, ...]) -> Mirror | M
         return Mistake(text.start, f"The mirror's path lacks {', '.join(missing)} of its place.")
     if unknown:
         return Mistake(text.start, f"The mirror's place has no {', '.join(unknown)}.")
-    if _overlap(source, target):
+    if overlap(source, target):
         return Mistake(text.start, f"The mirror's path {target} overlaps with its place {source}.")
     return Mirror(source, target, value, text.start)
 
 
-def _overlap(one: Pattern, other: Pattern) -> bool:
+def overlap(one: Pattern, other: Pattern) -> bool:
     """Tell whether a place of one pattern can be at, above or below a place of the other."""
     pairs = zip(one.keys, other.keys, strict=False)
     return all(mine == its or is_name(mine) or is_name(its) for mine, its in pairs)

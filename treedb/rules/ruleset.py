@@ -18,6 +18,7 @@ from treedb.rules.cascade import (
     judge_write,
     owner_keys,
 )
+from treedb.rules.counter import Counter
 from treedb.rules.document import Node, plain_value
 from treedb.rules.explain import explain_read, explain_write
 from treedb.rules.explanation import Explanation
@@ -51,6 +52,7 @@ class Ruleset:
     rules: tuple[Rule, ...]
     indexes: tuple[Index, ...]
     mirrors: tuple[Mirror, ...]
+    counters: tuple[Counter, ...]
     source: Source
     limits: Limits
 

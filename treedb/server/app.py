@@ -23,10 +23,12 @@ from treedb.server.http_answers import (
     on_tree_error,
     on_unexpected,
 )
+from treedb.server.longpoll import LongPolling
 from treedb.server.namespaces import Databases
+from treedb.server.realtime import Realtime
 from treedb.server.reserved import ADMINISTRATIVE, Reserved
 from treedb.server.rest import ENDING, Rest
-from treedb.server.websocket import Realtime
+from treedb.server.websocket import WebSockets
 
 CLIENT = "/.client/"
 PACKAGE = FilePath(__file__).parent.parent
@@ -41,13 +43,16 @@ def build_app(
     """Compose the application; it closes the databases when the server stops."""
     callers = Callers(authenticate, explains_to_all=settings.dev)
     realtime = Realtime(databases.get, limits, databases.clock, callers)
+    long_polling = LongPolling(realtime, limits)
+    websockets = WebSockets(realtime, limits, long_polling.client_of)
     rest = Rest(databases, callers)
     reserved = Reserved(databases, settings, limits, callers)
     routes = [
         Route("/.health", reserved.health),
         Route("/.metrics", reserved.metrics),
-        WebSocketRoute("/.ws", realtime.serve),
-        Route("/.ws", realtime.refuse_plain),
+        WebSocketRoute("/.ws", websockets.serve),
+        Route("/.ws", websockets.refuse_plain),
+        Route("/.lp", long_polling.answer),
         *_files(CLIENT, client_folder(PACKAGE), ANY_ORIGIN),
         RawRoute(lambda raw: raw.startswith(ADMINISTRATIVE), reserved.administrative),
         RawRoute(lambda raw: raw.endswith(ENDING), rest.answer),
@@ -56,12 +61,14 @@ def build_app(
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        await databases.end_left_sessions()
         following = asyncio.create_task(databases.follow_rules_file())
         try:
             yield
         finally:
             following.cancel()
             await asyncio.wait((following,))
+            await long_polling.close()
             await databases.close()
 
     handlers = {

@@ -87,6 +87,13 @@ class TreeHttpProtocol(HttpToolsProtocol):
         self._forget_head()
         super().on_headers_complete()
 
+    def shutdown(self) -> None:
+        """Stop after the request at hand; one that is held is woken (see server/longpoll.py)."""
+        super().shutdown()
+        cycle: RequestResponseCycle | None = self.cycle
+        if cycle is not None and not cycle.response_complete:
+            cycle.message_event.set()
+
     def send_400_response(self, msg: str) -> None:
         """Refuse the request; uvicorn calls this when the parser or a callback gave up."""
         error = self._refusal

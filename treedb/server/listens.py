@@ -15,6 +15,7 @@ from typing import Any, Final
 from treedb.config import Limits
 from treedb.database import Database
 from treedb.errors import InvalidQuery, PermissionDenied, TooManyListens, TreeError
+from treedb.first_value import Claim, FirstValue
 from treedb.rules.authority import Caller
 from treedb.rules.query_variables import query_variables
 from treedb.server.door import Door
@@ -63,7 +64,7 @@ class Listens:
             self.leave(watch)
             await asyncio.sleep(0)  # the database may still have to release the old one
         self._listens[watch] = _Listen(message.query.query, message.query.sent)
-        value = await self._begin(watch, caller, message.hash)
+        value = await self._begin(watch, caller, Claim(message.hash, message.compound))
         is_indexed = self._database.is_indexed(watch.place, watch.query.order_by)
         content = b"{}" if is_indexed else _NO_INDEX
         return (*value, ready_frames(outgoing.answer(message.number, "ok", content)))
@@ -84,8 +85,9 @@ class Listens:
         while (watch := self.outbox.first_missed) is not None:
             await self.outbox.drained()
             if watch in self._listens:
-                await self._start_anew(watch, caller)
-            self.outbox.forget(watch)
+                await self._start_anew(watch, caller)  # what it misses from then on counts anew
+            else:
+                self.outbox.forget(watch)
 
     async def _start_anew(self, watch: Watch, caller: Caller) -> None:
         listen = self._listens[watch]
@@ -99,7 +101,7 @@ class Listens:
             return
         self.outbox.write_answer(*frames)
 
-    async def _begin(self, watch: Watch, caller: Caller, claimed: str | None) -> tuple[bytes, ...]:
+    async def _begin(self, watch: Watch, caller: Caller, claim: Claim | None) -> tuple[bytes, ...]:
         """Join the listeners of a watch; return the push of its value, unless that is as claimed.
 
         Without a push an `ok` means that the client's copy is right. A listen that fails is none.
@@ -107,19 +109,21 @@ class Listens:
         asking = replace(caller, query=query_variables(self._listens[watch].query))
         self._joining = watch
         try:
-            pieces = await self._database.listen(watch, self.outbox, asking, claimed)
+            value = await self._database.listen(watch, self.outbox, asking, claim)
             self.outbox.forget(watch)  # whatever it missed is in this value
-            if pieces is None:
+            if value is None:
                 frames: tuple[bytes, ...] = ()
             else:
-                size_bytes = sum(map(len, pieces))
-                frames = (await self.outbox.frame(size_bytes, partial(_push, watch, pieces)),)
+                size_bytes = sum(map(len, value.pieces))
+                frames = (await self.outbox.frame(size_bytes, partial(_push, watch, value)),)
+            self._database.confirm(watch, self.outbox)
         except BaseException:
             self.leave(watch)
             raise
         finally:
             self._joining = None
         if watch not in self._listens:
+            self._database.unlisten(watch, self.outbox)  # it may have ended before it could join
             raise PermissionDenied  # cancelled while its value was read: nobody may have it now
         return frames
 
@@ -137,8 +141,9 @@ def watch_of(message: messages.Listen | messages.Unlisten) -> Watch:
     return Watch(message.path, query if query.is_filtering else EVERYTHING, message.tag)
 
 
-def _push(watch: Watch, pieces: list[bytes]) -> bytes:
-    push = outgoing.overwrite(watch.place, *pieces)
+def _push(watch: Watch, value: FirstValue) -> bytes:
+    build = outgoing.range_merge if value.is_merge else outgoing.overwrite
+    push = build(watch.place, *value.pieces)
     return push if watch.tag is None else outgoing.tagged(push, watch.tag)
 
 

@@ -5,7 +5,9 @@ it can lead nowhere else, and the data folder holds no symbolic links.
 """
 
 import asyncio
+import logging
 import re
+from contextlib import closing
 from pathlib import Path as FilePath
 from typing import Final
 
@@ -13,15 +15,27 @@ from treedb.access import Access
 from treedb.clock import SystemClock
 from treedb.config import Limits, Settings
 from treedb.database import Database
-from treedb.errors import InvalidNamespace, NotFound, SettingsError, Unavailable
+from treedb.errors import (
+    InvalidNamespace,
+    NotFound,
+    SettingsError,
+    StoreError,
+    TreeError,
+    Unavailable,
+)
 from treedb.paths.keys import shown
 from treedb.server.rules_file import RulesFile
 from treedb.store.environment import sync_directory
+from treedb.store.store import Store
 
 DEFAULT: Final = "default"
 RULES_FILE_SECONDS: Final = 1.0  # how soon an edit of the rules file is noticed
 OPEN_RULES: Final = '{"rules": {".read": true, ".write": true}}'
 LOCKED_RULES: Final = '{"rules": {".read": false, ".write": false}}'
+
+DATA_FILE: Final = "data.mdb"
+
+log = logging.getLogger("treedb.namespaces")
 
 _is_name: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,62}").fullmatch
 
@@ -80,6 +94,14 @@ class Databases:
                     for database in self._databases.values():
                         await self._rules_file.apply_to(database)
 
+    async def end_left_sessions(self) -> None:
+        """Open the namespaces where a server died with sessions to end: that ends them."""
+        for name in await asyncio.to_thread(self._with_left_sessions):
+            try:
+                await self.get(name)
+            except TreeError as error:
+                log.warning("the sessions of %s end when it is opened: %s", name, error.reason)
+
     async def close(self) -> None:
         """Close every database; no more are opened."""
         async with self._opening:
@@ -87,6 +109,22 @@ class Databases:
             databases, self._databases = self._databases, {}
             for database in databases.values():
                 await database.close()
+
+    def _with_left_sessions(self) -> list[str]:
+        data = self._settings.data
+        folders = sorted(data.iterdir()) if data.is_dir() else []
+        return [each.name for each in folders if _is_name(each.name) and self._has_sessions(each)]
+
+    def _has_sessions(self, directory: FilePath) -> bool:
+        if not (directory / DATA_FILE).is_file():
+            return False
+        try:
+            store = Store.open(directory, self._limits)
+        except StoreError as error:  # whoever asks for the namespace is told, too
+            log.warning("%s", error.reason)
+            return False
+        with closing(store), store.snapshot() as snapshot:
+            return bool(snapshot.sessions())
 
     async def _open(self, name: str, *, create: bool) -> Database:
         most = self._limits.namespaces

@@ -8,7 +8,7 @@ to the transport. Everything else about websockets stays uvicorn's.
 
 import asyncio
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from uvicorn.config import Config
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
@@ -19,6 +19,8 @@ from websockets.http11 import Request
 from treedb.config import Limits
 from treedb.server.door import DOOR
 from treedb.server.http_protocol import TreeHttpProtocol
+
+NOT_UTF_8: Final = 1007  # RFC 6455, section 7.4.1
 
 
 def uvicorn_options(limits: Limits) -> dict[str, Any]:
@@ -108,6 +110,21 @@ class TreeWebSocketProtocol(WebSocketsSansIOProtocol):
             self._door = FrameDoor(self)
             extensions: dict[str, Any] = self.scope["extensions"] or {}
             extensions[DOOR] = self._door
+
+    def send_receive_event_to_app(self) -> None:
+        """Hand a message on; text that is not UTF-8 ends the connection, and is no fault of ours.
+
+        uvicorn would log a traceback, with which any client could fill the log.
+        """
+        if self.curr_msg_data_type == "text" and not self.close_sent:
+            try:
+                b"".join(self.frames).decode()
+            except UnicodeDecodeError:
+                self.frames = []
+                self.conn.send_close(NOT_UTF_8)
+                self.handle_parser_exception()
+                return
+        super().send_receive_event_to_app()
 
     def begin_close(self, code: int, reason: str) -> None:
         """Send a close frame and wake the application; cut a peer that does not answer it.

@@ -24,6 +24,7 @@ from treedb.errors import (
     InvalidToken,
     ProtocolError,
     TreeError,
+    Unavailable,
     UnsupportedRequest,
 )
 from treedb.rules.authority import Caller
@@ -32,6 +33,7 @@ from treedb.server.answers import INTERNAL, refusal_frames, signed_in
 from treedb.server.callers import Callers, acting_as
 from treedb.server.door import Door
 from treedb.server.listens import Listens, watch_of
+from treedb.server.session_end import SessionEnd
 from treedb.server.unanswered import UnansweredWrites
 from treedb.tree.forms import Form
 from treedb.tree.json_text import format_json
@@ -41,13 +43,13 @@ from treedb.wire.connection import Connection
 from treedb.wire.messages import Message, Request
 from treedb.wire.ready_frame import ready_frames
 from treedb.writes.request import Write, set_write, update_write
+from treedb.writes.writer import Request as WriterRequest
 from treedb.writes.writer import Written
 
 INTERNAL_ERROR: Final = 1011  # RFC 6455, section 7.4.1
 INLINE_BYTES: Final = 256 * 1024  # larger messages are parsed and checked on a thread
 
 _PONG: Final = ready_frames(outgoing.PONG)
-_NO_ON_DISCONNECT: Final = "This version of the server keeps no onDisconnect writes."
 
 log = logging.getLogger("treedb.session")
 
@@ -64,6 +66,7 @@ class Session:
         self._listens = Listens(database, door, limits, self._fell_behind)
         self._outbox = self._listens.outbox
         self._writes = UnansweredWrites(door.write, limits)
+        self._end = SessionEnd(database)
         self._turn = asyncio.Lock()  # one request, or one catching up, at a time
         self._catching_up: asyncio.Task[None] | None = None
         self._caller = callers.caller(None)
@@ -102,8 +105,9 @@ class Session:
         self.end()
 
     def end(self) -> None:
-        """Drop every listen; nothing reaches the client after this."""
+        """Drop every listen, and write what waits for this; the client hears and writes no more."""
         self._is_over = True
+        self._end.end()
         self._forget_expiry()
         self._listens.end()
         if self._catching_up is not None:
@@ -129,11 +133,13 @@ class Session:
         self._writes.add(message.number, future, size_bytes)
 
     async def _submit(
-        self, build: Callable[[], Write], size_bytes: int
+        self, build: Callable[[], WriterRequest], size_bytes: int
     ) -> "asyncio.Future[Written]":
         try:
-            write = await asyncio.to_thread(build) if size_bytes > INLINE_BYTES else build()
-            return self._database.submit(write)
+            request = await asyncio.to_thread(build) if size_bytes > INLINE_BYTES else build()
+            if self._is_over:  # what waited for the end is submitted: nothing comes after it
+                raise Unavailable("the connection has ended")
+            return self._database.submit(request)
         except Exception as error:  # noqa: BLE001 - it becomes the request's answer
             refused: asyncio.Future[Written] = asyncio.get_running_loop().create_future()
             refused.set_exception(error)
@@ -150,6 +156,9 @@ class Session:
 
     def _merge(self, message: messages.Merge) -> Write:
         return update_write(message.path, message.data, self._limits, caller=self._caller)
+
+    def _on_disconnect(self, message: messages.OnDisconnect) -> WriterRequest:
+        return self._end.request(message, self._caller)
 
     def _malformed(self, message: messages.Malformed) -> Write:
         raise message.error
@@ -204,10 +213,12 @@ class Session:
         if message.override is not None and auth is not None and auth.is_admin:
             auth = acting_as(auth, message.override.variable)
         self._act_as(auth)
+        await self._end.settled()
         return (ready_frames(signed_in(message.number, auth)),)
 
     async def _sign_out(self, message: messages.SignOut) -> tuple[bytes, ...]:
         self._act_as(None)
+        await self._end.settled()
         return _ok(message.number, b'""')
 
     async def _acknowledge(self, message: messages.Stats | messages.AppCheck) -> tuple[bytes, ...]:
@@ -215,9 +226,6 @@ class Session:
 
     async def _echo(self, message: messages.Echo) -> tuple[bytes, ...]:
         return _ok(message.number, format_json(message.data))
-
-    async def _on_disconnect(self, message: messages.OnDisconnect) -> tuple[bytes, ...]:
-        raise UnsupportedRequest(_NO_ON_DISCONNECT)
 
     async def _unknown(self, message: messages.Unknown) -> tuple[bytes, ...]:
         raise UnsupportedRequest(f"The server knows no action {message.action[:32]!r}.")
@@ -229,6 +237,7 @@ class Session:
         self._forget_expiry()
         self._caller = self._callers.caller(auth)
         self._database.act_as(self._outbox, self._caller)
+        self._end.act_as(auth)
         if auth is not None and auth.expires_at_ms is not None:
             self._expiry = self._database.call_at(auth.expires_at_ms, self._expired)
 
@@ -245,9 +254,10 @@ class Session:
 
     # What becomes of each kind of request.
 
-    _WRITES: ClassVar[dict[type[Request], Callable[["Session", Any], Write]]] = {
+    _WRITES: ClassVar[dict[type[Request], Callable[["Session", Any], WriterRequest]]] = {
         messages.Put: _put,
         messages.Merge: _merge,
+        messages.OnDisconnect: _on_disconnect,
         messages.Malformed: _malformed,  # refused, in its place among the writes
     }
     _ANSWERS: ClassVar[
@@ -261,7 +271,6 @@ class Session:
         messages.Stats: _acknowledge,
         messages.AppCheck: _acknowledge,
         messages.Echo: _echo,
-        messages.OnDisconnect: _on_disconnect,
         messages.Unknown: _unknown,
     }
 

@@ -1,145 +1,114 @@
-"""The realtime endpoint, /.ws: from a handshake to a session, and the session to its end."""
+"""The realtime endpoint, /.ws: from a handshake to a session, and the session to its end.
+
+A websocket begins a session, or takes over the one of a client that polls (see
+treedb.server.upgrade).
+"""
 
 import asyncio
-import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Any, Final
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.websockets import WebSocket
 
-from treedb.clock import SystemClock
 from treedb.config import Limits
 from treedb.database import Database
-from treedb.errors import ProtocolError, TreeError, Unavailable, UnsupportedRequest
-from treedb.server.answers import INTERNAL, http_refusal
-from treedb.server.callers import Callers
-from treedb.server.door import Door
+from treedb.errors import NotFound, ProtocolError, TreeError
+from treedb.server.answers import http_refusal
+from treedb.server.poll_client import PollClient
+from treedb.server.realtime import Realtime, Receiver, receive
 from treedb.server.send_door import door_of
-from treedb.server.session import Session
-from treedb.wire import outgoing
-from treedb.wire.ready_frame import ready_frames
+from treedb.server.upgrade import Upgrade
 
 UNSUPPORTED_DATA: Final = 1003  # RFC 6455, section 7.4.1
-GOING_AWAY: Final = 1001
-INTERNAL_ERROR: Final = 1011
 RETRY_SECONDS: Final = "5"
-UPGRADE: Final = "Upgrade Required"
-
-_LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
-_ID_LETTERS: Final = 32
-_ID_BITS: Final = 256  # more than 62^32 needs, so that no letter is likelier than another
-
-log = logging.getLogger("treedb.session")
+UPGRADE_REQUIRED: Final = "Upgrade Required"
 
 
-class Realtime:
-    """All realtime connections of this process; `open_database` finds a namespace's database."""
+class WebSockets:
+    """All websockets of this process; `polling` finds the client whose session has an id."""
 
     def __init__(
         self,
-        open_database: Callable[[str], Awaitable[Database]],
+        realtime: Realtime,
         limits: Limits,
-        clock: SystemClock,
-        callers: Callers,
+        polling: Callable[[str, str], PollClient | None],
     ) -> None:
-        self._open_database = open_database
+        self._realtime = realtime
         self._limits = limits
-        self._clock = clock
-        self._callers = callers
-        self._sessions: dict[tuple[str, str], Session] = {}
-        self._connections = 0
-
-    @property
-    def connections(self) -> int:
-        """Count the open connections."""
-        return self._connections
+        self._polling = polling
 
     async def serve(self, websocket: WebSocket) -> None:
         """Serve one websocket: refuse the handshake, or accept it and stay until it closes."""
-        if self._connections >= self._limits.connections:
-            most = self._limits.connections
-            await _refuse(websocket, Unavailable(f"All {most} connections are taken."))
-            return
-        self._connections += 1
         try:
-            await self._serve(websocket)
-        finally:
-            self._connections -= 1
+            with self._realtime.connection():
+                await self._serve(websocket)
+        except TreeError as error:
+            await _refuse(websocket, error)
 
     async def refuse_plain(self, request: Request) -> Response:
         """Answer a plain request to the endpoint: 426, with what to upgrade to."""
         headers = {"Upgrade": "websocket", "Connection": "Upgrade"}
-        return JSONResponse({"error": UPGRADE}, 426, headers)
+        return JSONResponse({"error": UPGRADE_REQUIRED}, 426, headers)
 
     async def _serve(self, websocket: WebSocket) -> None:
-        try:
-            _check_version(websocket)
-            database = await self._open_database(websocket.query_params.get("ns", ""))
-        except TreeError as error:
-            await _refuse(websocket, error)
-            return
+        database = await self._realtime.database_of(websocket.query_params)
+        session_id = websocket.query_params.get("s", "")
+        if session_id:
+            await self._take_over(websocket, self._upgrade_of(database.namespace, session_id))
+        else:
+            await self._begin(websocket, database)
+
+    async def _begin(self, websocket: WebSocket, database: Database) -> None:
         await websocket.accept()
         async with door_of(websocket) as door:
-            await self._run(websocket, database, door)
+            host = websocket.headers.get("host", "")
+            opened = self._realtime.begin(database, door, host, websocket.query_params)
+            try:
+                await self._read(websocket, opened.session)
+            finally:
+                self._realtime.end(opened)
 
-    async def _run(self, websocket: WebSocket, database: Database, door: Door) -> None:
-        self._end_previous(database.namespace, websocket.query_params.get("ls", ""))
-        session = Session(database, door, self._callers)
-        session_id = _session_id(self._clock.random_bits(_ID_BITS))
-        self._sessions[database.namespace, session_id] = session
-        host = websocket.headers.get("host", "")
-        door.write(ready_frames(outgoing.hello(self._clock.now_ms(), host, session_id)))
+    async def _take_over(self, websocket: WebSocket, upgrade: Upgrade) -> None:
         try:
-            await self._read(websocket, session)
+            await websocket.accept()
+            async with door_of(websocket) as door:
+                upgrade.open(door)
+                await self._read(websocket, upgrade)
         finally:
-            session.end()
-            self._sessions.pop((database.namespace, session_id), None)
+            upgrade.end()
 
-    def _end_previous(self, namespace: str, session_id: str) -> None:
-        """End the session this client comes back from, in case its old socket seems alive."""
-        previous = self._sessions.pop((namespace, session_id), None)
-        if previous is not None:
-            previous.close(GOING_AWAY, "the client has come back")
+    def _upgrade_of(self, namespace: str, session_id: str) -> Upgrade:
+        """Return a new upgrade of a session that polls; NotFound when it has none to give."""
+        client = self._polling(namespace, session_id)
+        upgrade = None if client is None else client.begin_upgrade()
+        if upgrade is None:
+            raise NotFound("There is no session of this id that polls and waits for a websocket.")
+        return upgrade
 
-    async def _read(self, websocket: WebSocket, session: Session) -> None:
+    async def _read(self, websocket: WebSocket, receiver: Receiver) -> None:
         while True:
             try:
-                event = await self._next_event(websocket, session)
+                event = await self._next_event(websocket, receiver)
             except TimeoutError:
-                session.fail(ProtocolError("The announced segments of a message did not come."))
+                late = ProtocolError("The announced segments of a message did not come.")
+                receiver.fail(late)
                 continue
             if event["type"] == "websocket.disconnect":
                 return
             text = event.get("text")
             if text is None:
-                session.fail(ProtocolError("Messages are text, found binary.", UNSUPPORTED_DATA))
+                found = ProtocolError("Messages are text, found binary.", UNSUPPORTED_DATA)
+                receiver.fail(found)
             else:
-                await _receive(session, text)
+                await receive(receiver, text)
 
-    async def _next_event(self, websocket: WebSocket, session: Session) -> Any:
-        if not session.is_waiting:
+    async def _next_event(self, websocket: WebSocket, receiver: Receiver) -> Any:
+        if not receiver.is_waiting:
             return await websocket.receive()
         async with asyncio.timeout(self._limits.message_timeout_ms / 1000):
             return await websocket.receive()
-
-
-async def _receive(session: Session, text: str) -> None:
-    try:
-        await session.receive(text)
-    except Exception:
-        log.exception("a session failed")
-        session.close(INTERNAL_ERROR, INTERNAL)
-
-
-def _check_version(websocket: WebSocket) -> None:
-    version = websocket.query_params.get("v")
-    if version != outgoing.VERSION:
-        found = "none" if version is None else repr(version[:16])
-        raise UnsupportedRequest(
-            f"The realtime protocol has version v={outgoing.VERSION}, found {found}."
-        )
 
 
 async def _refuse(websocket: WebSocket, error: TreeError) -> None:
@@ -151,11 +120,3 @@ async def _refuse(websocket: WebSocket, error: TreeError) -> None:
     content = http_refusal(error)
     answer = Response(content, error.http_status, headers, media_type="application/json")
     await websocket.send_denial_response(answer)
-
-
-def _session_id(bits: int) -> str:
-    letters = []
-    for _ in range(_ID_LETTERS):
-        bits, letter = divmod(bits, len(_LETTERS))
-        letters.append(_LETTERS[letter])
-    return "".join(letters)

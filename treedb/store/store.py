@@ -103,7 +103,8 @@ class WriteTransaction:
         self._definitions = DefinitionStore(transaction, store.meta)
         self._upkeep = self._new_upkeep()
         self._journal = JournalWriter(transaction, store.journal, store.limits)
-        self.revision = JournalReader(transaction, store.journal).revision()
+        self.journal = JournalReader(transaction, store.journal)
+        self.revision = self.journal.revision()
 
     def __enter__(self) -> Self:
         return self

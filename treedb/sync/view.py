@@ -138,6 +138,11 @@ class View:
             touched = None  # they hold other children than the rest, so all get the whole window
         return self._delivery(self.window.reset(chosen, revision, touched), revision)
 
+    def tell(self, delivery: Delivery) -> None:
+        """Deliver to the members who are to hear of it now."""
+        for member in self.hand_out(delivery):
+            member.deliver(delivery)
+
     def hand_out(self, delivery: Delivery) -> list[Member]:
         """Return the members to deliver to now; keep the delivery for those held."""
         now = []

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from treedb.config import DEFAULT_LIMITS
 from treedb.errors import (
     InvalidData,
     InvalidPath,
@@ -18,6 +19,7 @@ from treedb.errors import (
     ProtocolError,
 )
 from treedb.paths.path import Path
+from treedb.tree.range_hash import CompoundHash
 from treedb.wire.query_object import QueryObject, query_object_of
 
 NUMBER_END = 2**53  # the first integer a JavaScript client cannot count to
@@ -84,6 +86,37 @@ def hash_of(body: Mapping[str, Any]) -> str | None:
     if not isinstance(found, str):
         raise InvalidData(f'A hash is text in "h", found {kind_of(found)}.')
     return found
+
+
+def compound_hash_of(body: Mapping[str, Any]) -> CompoundHash | None:
+    """Return the hashes of the ranges of the client's copy, None when the request has none.
+
+    Raises InvalidData when they are none, and InvalidPath where a range ends at no path.
+    """
+    if "ch" not in body:
+        return None
+    found = body["ch"]
+    if not isinstance(found, dict):
+        raise InvalidData(f'Hashes of ranges are an object in "ch", found {kind_of(found)}.')
+    hashes, posts = (_texts_of(found, name) for name in ("hs", "ps"))
+    if len(hashes) != len(posts) + 1:
+        raise InvalidData(
+            f'"ch" has one hash in "hs" more than paths in "ps", found {len(hashes)} and '
+            f"{len(posts)}."
+        )
+    paths = tuple(Path.parse(post, allow_priority=True).keys for post in posts)
+    return CompoundHash(tuple(hashes), paths)
+
+
+def _texts_of(content: Mapping[str, Any], name: str) -> list[str]:
+    texts = content.get(name)
+    if not isinstance(texts, list) or not all(isinstance(each, str) for each in texts):
+        raise InvalidData(f'"ch" has a list of texts in "{name}", found {kind_of(texts)}.')
+    if len(texts) > DEFAULT_LIMITS.ranges:
+        raise InvalidData(
+            f'"ch" has {len(texts)} texts in "{name}", at most {DEFAULT_LIMITS.ranges} are allowed.'
+        )
+    return texts
 
 
 def tag_of(body: Mapping[str, Any]) -> int | None:

@@ -14,6 +14,7 @@ from typing import Any, Literal, TypeAlias
 from treedb.errors import InvalidJson, NotAnObject, ProtocolError, TreeError, UnsupportedRequest
 from treedb.paths.path import Path
 from treedb.tree.json_text import parse_json
+from treedb.tree.range_hash import CompoundHash
 from treedb.wire import fields
 from treedb.wire.query_object import QueryObject
 
@@ -37,13 +38,17 @@ class Stats:
 
 @dataclass(frozen=True, slots=True)
 class Listen:
-    """Listen to a place; `hash` is that of the client's copy, "" when it has none."""
+    """Listen to a place; `hash` is that of the client's copy, "" when it has none.
+
+    `compound` are the hashes of the ranges of a large copy, from a client that can merge ranges.
+    """
 
     number: int
     path: Path
     query: QueryObject
     tag: int | None
     hash: str
+    compound: CompoundHash | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +214,7 @@ def _parse_listen(number: int, body: Body) -> Request:
         fields.query_of(body),
         fields.tag_of(body),
         fields.hash_of(body) or "",
+        fields.compound_hash_of(body),
     )
 
 

@@ -4,11 +4,12 @@ Values come in as JSON already, in one piece or several, so that a large one is 
 Every control message carries `d`: without it the JavaScript SDK drops the message.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from treedb.paths.path import Path
 from treedb.tree.json_text import format_json
+from treedb.tree.range_merge import RangeMerge
 
 PONG = b'{"t":"c","d":{"t":"o","d":null}}'
 VERSION = "5"
@@ -44,6 +45,20 @@ def merge(path: Path, changes: bytes) -> bytes:
     return b'{"t":"d","d":{"a":"m","b":{"p":%b,"d":%b}}}' % (_place(path), changes)
 
 
+def range_merge(path: Path, *ranges: bytes) -> bytes:
+    """Build the push of what ranges of the value at `path` hold, of which `ranges` is the JSON.
+
+    Only a client that sent the hashes of ranges knows it.
+    """
+    head = b'{"t":"d","d":{"a":"rm","b":{"p":%b,"d":' % _place(path)
+    return b"".join((head, *ranges, _PUSH_END))
+
+
+def range_merges(merges: Iterable[RangeMerge]) -> bytes:
+    """Write what ranges hold; one without a start or an end goes to the value's own."""
+    return format_json([_range(merge) for merge in merges])
+
+
 def tagged(push: bytes, tag: int) -> bytes:
     """Build the push that says the same to the filtered listen of this tag."""
     assert push.endswith(_PUSH_END)
@@ -71,6 +86,13 @@ def auth_revoked(status: str, reason: str) -> bytes:
     """Build the push that takes the client's credential back: it fetches another and returns."""
     content = format_json({"s": status, "d": reason})
     return b'{"t":"d","d":{"a":"ac","b":%b}}' % content
+
+
+def _range(merge: RangeMerge) -> dict[str, Any]:
+    content: dict[str, Any] = {"s": "/".join(merge.start)} if merge.start else {}
+    if merge.end is not None:
+        content["e"] = "/".join(merge.end)
+    return {**content, "m": merge.value}
 
 
 def _place(path: Path) -> bytes:

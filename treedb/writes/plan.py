@@ -7,7 +7,7 @@ what it reads is what the write will change.
 from collections.abc import Sequence
 from functools import partial
 
-from treedb.errors import DataStale, NoSuchNode
+from treedb.errors import DataStale, NoSuchNode, TreeError
 from treedb.paths.path import Path
 from treedb.rules.authority import Authority, Operation
 from treedb.tree.hashing import matches_hash
@@ -15,6 +15,7 @@ from treedb.tree.patch import Patch
 from treedb.tree.reader import Reader
 from treedb.tree.server_values import resolve
 from treedb.tree.values import Value
+from treedb.writes.derive import derive
 from treedb.writes.request import Write
 
 
@@ -33,9 +34,16 @@ def plan(write: Write, reader: Reader, authority: Authority, now_ms: int) -> Pat
             (path, resolve(value, partial(_value_below, reader, path), now_ms))
             for path, value in changes
         )
-    patch = Patch(changes)
+    named = Patch(changes)
     operation = Operation(write.operation, write.path)
-    authority.permit_write(patch, reader, write.caller, now_ms, operation)
+    permit = partial(authority.permit_write, before=reader, caller=write.caller, now_ms=now_ms)
+    try:
+        patch = derive(named, reader, authority.ruleset)
+    except TreeError:
+        # What contradicts a mirror tells something of the tree: only to who may write there.
+        permit(named, operation=operation)
+        raise
+    permit(patch, operation=operation, named=[path for path, _ in changes])
     # Only after the rules: who may not write there must not learn whether something is there.
     for path, value in changes:
         if path.is_priority and value is not None:

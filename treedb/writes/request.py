@@ -37,10 +37,14 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class RulesChange:
-    """A request to put other rules in force; only an administrator may make it."""
+    """A request to put other rules in force; only an administrator may make it.
+
+    At revision `agreed_at` the data agreed with their mirrors and counts; None if nobody looked.
+    """
 
     text: str
     origin: Origin
+    agreed_at: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,17 +14,30 @@ from dataclasses import dataclass
 
 from treedb.clock import SystemClock
 from treedb.errors import InsufficientStorage, MapFull, StoreError, TreeError, Unavailable
+from treedb.paths.path import ROOT
+from treedb.rules.authority import Caller
 from treedb.rules.cache import ruleset_of
 from treedb.rules.ruleset import Ruleset
 from treedb.store.background_build import BackgroundBuild
 from treedb.store.index_definitions import PRIORITIES, IndexPlace, IndexProgress, IndexState
 from treedb.store.kept_rules import KeptRules
+from treedb.store.kept_sessions import KeptSession
 from treedb.store.store import Snapshot, Store, WriteTransaction
 from treedb.tree.commit import Commit
 from treedb.tree.patch import Patch
 from treedb.tree.values import Value
+from treedb.writes.admission import Gained
+from treedb.writes.on_disconnect import encode_checked, plan_end, with_cancel, with_set
 from treedb.writes.plan import plan
-from treedb.writes.request import RulesChange, Write
+from treedb.writes.request import (
+    ActAs,
+    CancelOnDisconnect,
+    EndSession,
+    KeepOnDisconnect,
+    RulesChange,
+    SessionRequest,
+    Write,
+)
 from treedb.writes.rules_in_force import RulesInForce
 
 log = logging.getLogger("treedb.writer")
@@ -62,13 +75,28 @@ class Batch:
     snapshot: Snapshot | None = None
 
 
-Request = Write | RulesChange
+Request = Write | RulesChange | SessionRequest
 
 
 @dataclass(frozen=True, slots=True)
 class _Job:
     request: Request
     ticket: object
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """What a request comes to: a commit, a session to keep (as b"" to forget), or neither."""
+
+    commit: Commit | None = None
+    rules: KeptRules | None = None
+    session_id: str = ""
+    session: bytes = b""
+    values: tuple[Value, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        return self.commit is None and not self.session_id
 
 
 class Writer:
@@ -160,19 +188,20 @@ class Writer:
     def _attempt(self, jobs: list[_Job]) -> Batch:
         commits: list[Commit] = []
         outcomes: list[Outcome] = []
+        is_changed = False
         with self._store.transaction() as transaction:
             for job in jobs:
                 try:
-                    commit = self._plan(job.request, transaction)
+                    step = self._plan(job.request, transaction)
                 except TreeError as refusal:
                     outcomes.append(Outcome(job.ticket, refusal))
                     continue
-                if commit.patch.changes or commit.rules is not None:
-                    self._apply(commit, job.request, transaction)
-                    commits.append(commit)
-                values = tuple(value for _, value in commit.patch.changes)
-                outcomes.append(Outcome(job.ticket, Written(transaction.revision, values)))
-            if commits:
+                self._apply(step, transaction)
+                is_changed |= not step.is_empty
+                if step.commit is not None:
+                    commits.append(step.commit)
+                outcomes.append(Outcome(job.ticket, Written(transaction.revision, step.values)))
+            if is_changed:
                 transaction.commit()
         if any(commit.rules is not None for commit in commits):
             self._build.look()
@@ -186,23 +215,91 @@ class Writer:
             log.warning("no snapshot of a batch: its windows are read a little later")
             return None
 
-    def _plan(self, request: Request, transaction: WriteTransaction) -> Commit:
-        """Return what a request comes to, as the next commit."""
+    def _plan(self, request: Request, transaction: WriteTransaction) -> _Step:
+        """Return what a request comes to; a commit is the next one, and changes something."""
         revision, now_ms = transaction.revision + 1, self._now_ms()
-        if isinstance(request, RulesChange):
-            ruleset_of(request.text, self._store.limits)
-            return Commit(revision, now_ms, Patch(()), None, None, request.text)
-        patch = plan(request, transaction.tree, self._rules.in_force(transaction), now_ms)
-        author = request.caller.auth.uid if request.caller.auth else None
-        return Commit(revision, now_ms, patch, request.write_id, author)
+        match request:
+            case RulesChange(text, origin, agreed_at):
+                self._check_agreement(ruleset_of(text, self._store.limits), agreed_at, transaction)
+                commit = Commit(revision, now_ms, Patch(()), None, None, text)
+                return _Step(commit, KeptRules(revision, text, origin))
+            case Write():
+                authority = self._rules.in_force(transaction)
+                patch = plan(request, transaction.tree, authority, now_ms)
+                if not patch.changes:
+                    return _Step()
+                commit = Commit(revision, now_ms, patch, request.write_id, _author(request.caller))
+                became = dict(patch.changes)  # what was derived is no answer to what was asked
+                return _Step(commit, values=tuple(became[path] for path, _ in request.changes))
+            case EndSession(session_id):
+                return self._plan_end(session_id, transaction, now_ms)
+            case _:
+                return self._plan_session(request, transaction, now_ms)
 
-    def _apply(self, commit: Commit, request: Request, transaction: WriteTransaction) -> None:
-        rules = None
-        if isinstance(request, RulesChange):
-            rules = KeptRules(commit.revision, request.text, request.origin)
-        transaction.apply(commit, rules)
-        if rules is not None:
-            transaction.declare_indexes(_indexes_of(ruleset_of(rules.text, self._store.limits)))
+    def _apply(self, step: _Step, transaction: WriteTransaction) -> None:
+        if step.commit is not None:
+            transaction.apply(step.commit, step.rules)
+        if step.rules is not None:
+            ruleset = ruleset_of(step.rules.text, self._store.limits)
+            transaction.declare_indexes(_indexes_of(ruleset))
+        if step.session:
+            transaction.keep_session(step.session_id, step.session)
+        elif step.session_id:
+            transaction.forget_session(step.session_id)
+
+    def _check_agreement(
+        self, ruleset: Ruleset, agreed_at: int | None, transaction: WriteTransaction
+    ) -> None:
+        """Raise RulesError when the data contradicts mirrors or counts that the rules bring."""
+        gained = Gained.by(ruleset, self._rules.in_force(transaction).ruleset)
+        if not gained:
+            return
+        revision = transaction.revision
+        commits = list(transaction.journal.after(revision if agreed_at is None else agreed_at))
+        is_known = agreed_at is not None and len(commits) == revision - agreed_at
+        # An empty patch at the root stands for all there is, where nobody looked before.
+        unknown = Commit(revision, 0, Patch(((ROOT, None),)), None, None)
+        gained.refuse(gained.look_again(transaction.tree, commits if is_known else [unknown]))
+
+    # Sessions
+
+    def _plan_session(
+        self,
+        request: KeepOnDisconnect | CancelOnDisconnect | ActAs,
+        transaction: WriteTransaction,
+        now_ms: int,
+    ) -> _Step:
+        """Return how a session is to be kept after a request."""
+        kept = transaction.session(request.session_id)
+        auth, entries = (None, {}) if kept is None else (kept.auth, kept.entries)
+        match request:
+            case KeepOnDisconnect(write=write):
+                plan(write, transaction.tree, self._rules.in_force(transaction), now_ms)
+                auth = write.caller.auth
+                for path, value in write.changes:
+                    entries = with_set(entries, path, value)
+            case CancelOnDisconnect(path=path):
+                entries = with_cancel(entries, path)
+            case ActAs():
+                auth = request.auth
+        if not entries:
+            return _Step() if kept is None else _Step(session_id=request.session_id)
+        raw = encode_checked(KeptSession(auth, entries), self._store.limits)
+        return _Step(session_id=request.session_id, session=raw)
+
+    def _plan_end(self, session_id: str, transaction: WriteTransaction, now_ms: int) -> _Step:
+        """Return the commit of what a session left; its rows leave with that commit."""
+        kept = transaction.session(session_id)
+        if kept is None:
+            return _Step()
+        authority = self._rules.in_force(transaction)
+        patch = plan_end(kept, transaction.tree, authority, now_ms)
+        if not patch.changes:
+            return _Step(session_id=session_id)
+        revision, author = transaction.revision + 1, _author(Caller(kept.auth))
+        values = tuple(value for _, value in patch.changes)
+        commit = Commit(revision, now_ms, patch, None, author)
+        return _Step(commit, session_id=session_id, values=values)
 
     # Indexes
 
@@ -243,6 +340,10 @@ class Writer:
                 return True
             self._pause.wait(GROW_PAUSE_SECONDS)
         return False
+
+
+def _author(caller: Caller) -> str | None:
+    return caller.auth.uid if caller.auth else None
 
 
 def _indexes_of(ruleset: Ruleset) -> list[IndexPlace]:
