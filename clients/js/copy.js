@@ -13,23 +13,26 @@
  * anything smaller we cannot know what stands beside it, so it is ours only if nobody else is here.
  */
 
-import { PRIORITY } from './keys.js';
-import { nodeAt, withNodeAt } from './tree.js';
+import { nodeHash } from './hash.js';
+import { afterChange, isComplete } from './pending.js';
+import { nodeAt, startsEqual, withNodeAt } from './tree.js';
 
 /** @typedef {import('./tree.js').Node | null} Root */
+/** @typedef {{root: Root, kind: string, hash: string}} Claim what we say that we have */
 
-// What the copy is, once data came on this connection; before that it is UNSYNCED.
-const UNSYNCED = 'unsynced';
+// What the copy is.
+const UNKNOWN = 'unknown'; // no data came, ever
 const WHOLE = 'whole';
 const WINDOW = 'window';
 const NOTHING = 'nothing'; // the window is empty, and the server has not shown how it tells
 
 export class Copy {
-  /** @type {Root} kept while unsynced: the listeners have heard of it */
+  /** @type {Root} kept when the connection is lost: the listeners have heard of it */
   root = null;
   #keys;
   #selection;
-  #kind = UNSYNCED;
+  #kind = UNKNOWN;
+  #isSynced = false;
 
   /**
    * @param {readonly string[]} keys the place
@@ -42,24 +45,64 @@ export class Copy {
 
   /** Tell whether the copy follows the server: data came on this connection. */
   get isSynced() {
-    return this.#kind !== UNSYNCED;
+    return this.#isSynced;
+  }
+
+  /** What it tells of the place, old as it may be: see pending.js. */
+  get known() {
+    const isWindow = this.#kind === WINDOW || this.#kind === NOTHING;
+    return { root: this.root, isKnown: this.#kind !== UNKNOWN, isWindow };
+  }
+
+  /**
+   * Return what it tells of a place below; undefined if nothing.
+   *
+   * @param {readonly string[]} below
+   * @returns {Root | undefined}
+   */
+  nodeAt(below) {
+    const { root, isKnown, isWindow } = this.known;
+    if (!isKnown || (isWindow && (below.length === 0 || nodeAt(root, [below[0]]) === null))) {
+      return undefined;
+    }
+    return nodeAt(root, below);
   }
 
   /** The connection is gone: what we have may grow old. */
   lose() {
-    this.#kind = UNSYNCED;
+    this.#isSynced = false;
   }
 
   /** What came without a tag was perhaps told to another listen, which has ended since. */
   distrust() {
-    if (this.#kind !== WINDOW) this.#kind = UNSYNCED;
+    if (this.#kind !== WINDOW) this.#isSynced = false;
   }
 
-  /** The server has no data for us; or it gave them, and this adds nothing. */
-  confirm() {
-    if (this.isSynced) return;
-    this.root = null;
-    this.#kind = this.#selection.isFiltering ? NOTHING : WHOLE;
+  /**
+   * Say what we have, so that the server need not send it again.
+   *
+   * @returns {Claim}
+   */
+  claim() {
+    const { isFiltering } = this.#selection;
+    // Of the whole of a place, the server of a filtered listen would know no hash.
+    const isComparable = this.#kind === WINDOW || (this.#kind === WHOLE && !isFiltering);
+    if (!isComparable || this.root === null) {
+      return { root: null, kind: isFiltering ? NOTHING : WHOLE, hash: '' };
+    }
+    return { root: this.root, kind: this.#kind, hash: nodeHash(this.root) };
+  }
+
+  /**
+   * The server has what we said we have; or it gave us data, and this adds nothing.
+   *
+   * @param {Claim} claim
+   */
+  confirm({ root, kind }) {
+    if (this.#isSynced) return;
+    this.root = root;
+    this.#kind = kind;
+    this.#isSynced = true;
   }
 
   /**
@@ -69,16 +112,14 @@ export class Copy {
    * @param {(keys: string[]) => boolean} isForOthers whether another listen accounts for a change
    */
   takeUntagged(changes, isForOthers) {
-    if (this.#kind === WINDOW) return;
+    if (this.#isSynced && this.#kind === WINDOW) return;
     for (const [keys, node] of changes) {
       const shared = Math.min(keys.length, this.#keys.length);
       if (!startsEqual(keys, this.#keys, shared)) continue;
       if (shared === keys.length) {
-        this.root = withNodeAt(this.root, [], nodeAt(node, this.#keys.slice(shared)));
-        this.#kind = WHOLE;
-      } else if (this.#kind === WHOLE || (this.#kind === NOTHING && !isForOthers(keys))) {
-        this.root = withNodeAt(this.root, keys.slice(shared), node);
-        this.#kind = WHOLE;
+        this.#take([], nodeAt(node, this.#keys.slice(shared)), WHOLE);
+      } else if (this.#isSynced && (this.#kind === WHOLE || !isForOthers(keys))) {
+        this.#take(keys.slice(shared), node, WHOLE);
       }
     }
   }
@@ -95,27 +136,31 @@ export class Copy {
     }
   }
 
+  /**
+   * Take what the server will do without telling us, since we are not connected.
+   *
+   * @param {[readonly string[], Root][]} changes
+   */
+  presume(changes) {
+    let { known } = this;
+    for (const change of changes) known = afterChange(known, this.#keys, change);
+    this.root = known.root;
+    if (known.isKnown && !known.isWindow) this.#kind = WHOLE;
+  }
+
   #takeOwn(below, node) {
     if (below.length === 0) {
-      this.root = withNodeAt(this.root, [], node);
-      this.#kind = WINDOW;
-    } else if (this.isSynced) {
+      this.#take([], node, WINDOW);
+    } else if (this.#isSynced) {
       if (this.#kind === WHOLE) this.root = this.#selection.windowOf(this.root);
       this.#kind = WINDOW;
-      if (this.#isComplete(below)) this.root = withNodeAt(this.root, below, node);
+      if (isComplete(this.root, below)) this.#take(below, node, WINDOW);
     }
   }
 
-  /** A part of a child that is not in the window would pass for the whole child. */
-  #isComplete([key, ...rest]) {
-    if (key === PRIORITY) return false; // a window has none
-    return rest.length === 0 || nodeAt(this.root, [key]) !== null;
+  #take(below, node, kind) {
+    this.root = withNodeAt(this.root, below, node);
+    this.#kind = kind;
+    this.#isSynced = true;
   }
-}
-
-/** Tell whether two paths have the same first keys. */
-export function startsEqual(a, b, count) {
-  if (a.length < count || b.length < count) return false;
-  for (let index = 0; index < count; index += 1) if (a[index] !== b[index]) return false;
-  return true;
 }

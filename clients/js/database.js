@@ -2,7 +2,7 @@
 
 import { parseAddress } from './address.js';
 import { TreeError } from './errors.js';
-import { parsePath } from './keys.js';
+import { parsePlace } from './keys.js';
 import { SYSTEM } from './machine.js';
 import { Reference } from './reference.js';
 import { Session } from './session.js';
@@ -47,15 +47,15 @@ export class Database {
 
   /** Milliseconds to add to Date.now() to get the server's time. */
   get serverTimeOffset() {
-    return this.#session.timeOffset;
+    return this.#session.data.timeOffset;
   }
 
-  /** @param {string} [path] as in "/rooms/one"; the root when left out */
+  /** @param {string} [path] as in "/rooms/one" or ".info/connected"; the root when left out */
   ref(path = '/') {
-    return new Reference(this, this.#session, parsePath(path));
+    return new Reference(this, this.#session.data, parsePlace(path));
   }
 
-  /** Disconnect and stay so; writes wait, listens keep what they have. */
+  /** Disconnect and stay so; writes show and wait, listens keep what they have. */
   goOffline() {
     this.#session.goOffline();
   }

@@ -12,6 +12,27 @@ export type ServerValue = { readonly '.sv': 'timestamp' | { readonly increment: 
 export type Writable =
   null | Leaf | ServerValue | readonly Writable[] | { readonly [key: string]: Writable };
 
+/** What children are ordered by without a query; null is none. */
+export type WritablePriority = string | number | ServerValue | null;
+
+/**
+ * Takes what is here, null also while that is not known, and returns what shall be here instead;
+ * undefined leaves it. It is called again when the server has something else.
+ */
+export type TransactionUpdate = (value: any) => Writable | undefined;
+
+export interface TransactionOptions {
+  /** Whether listeners hear of it before the server has it; they do, unless this is false. */
+  applyLocally?: boolean;
+}
+
+export interface TransactionResult {
+  /** Whether something was written: false if the function returned undefined. */
+  readonly committed: boolean;
+  /** What was written, or what the function wanted to leave. */
+  readonly snapshot: Snapshot;
+}
+
 export type Unsubscribe = () => void;
 
 /** Who asks: a token, or a function that fetches one and is called for each connection. */
@@ -48,9 +69,11 @@ export class Database {
   private constructor();
   /** Milliseconds to add to Date.now() to get the server's time. */
   readonly serverTimeOffset: number;
+  /** A place; ".info/connected" and ".info/serverTimeOffset" tell of the client itself. */
   ref(path?: string): Reference;
-  /** Disconnect and stay so; writes wait, listens keep what they have. */
+  /** Disconnect and stay so; writes show and wait, listens keep what they have. */
   goOffline(): void;
+  /** Connect again, and stay connected. */
   goOnline(): void;
   /** Disconnect for good: what waits is rejected, listens end. */
   close(): void;
@@ -73,9 +96,18 @@ export class Reference extends Query {
   set(value: Writable): Promise<void>;
   /** Write several places below this one, all or none; what is not named stays. */
   update(values: { readonly [path: string]: Writable }): Promise<void>;
+  /** Replace everything here, and the priority. */
+  setWithPriority(value: Writable, priority: WritablePriority): Promise<void>;
+  /** Change the priority alone, of something that is there. */
+  setPriority(priority: WritablePriority): Promise<void>;
   /** Make a child with a new key that sorts after all earlier ones, and write the value to it. */
   push(value?: Writable): PushedReference;
+  /** Remove everything here. */
   remove(): Promise<void>;
+  /** Replace what is here by what a function makes of it, whoever else writes at the same time. */
+  transaction(update: TransactionUpdate, options?: TransactionOptions): Promise<TransactionResult>;
+  /** What the server shall write here when this client is gone. */
+  onDisconnect(): OnDisconnect;
   toString(): string;
 }
 
@@ -150,6 +182,23 @@ export class Query {
   onChildRemoved(callback: ValueCallback, onError?: ErrorCallback): Unsubscribe;
   /** End what listens to this very query; on a place, what listens to its queries as well. */
   off(event?: EventName, callback?: ValueCallback | ChildCallback): void;
+  /** Keep a copy of what is here up to date, with or without listeners; false ends it. */
+  keepSynced(isOn: boolean): void;
+}
+
+/** What the server shall write at a place when this client is gone, however it goes. */
+export class OnDisconnect {
+  private constructor();
+  /** Set the place then; resolves when the server has taken note. */
+  set(value: Writable): Promise<void>;
+  /** Set the place and its priority then. */
+  setWithPriority(value: Writable, priority: WritablePriority): Promise<void>;
+  /** Write several places below this one then. */
+  update(values: { readonly [path: string]: Writable }): Promise<void>;
+  /** Remove the place then. */
+  remove(): Promise<void>;
+  /** Do nothing then, of all that was asked for this place and below. */
+  cancel(): Promise<void>;
 }
 
 /** The same as the methods, as Firebase's SDK spells them. */
@@ -184,6 +233,41 @@ export function off(
   event?: EventName,
   callback?: ValueCallback | ChildCallback,
 ): void;
+
+/** The same as query.keepSynced(isOn). */
+export function keepSynced(query: Query, isOn: boolean): void;
+
+/** The same as ref.set(value). */
+export function set(ref: Reference, value: Writable): Promise<void>;
+/** The same as ref.setWithPriority(value, priority). */
+export function setWithPriority(
+  ref: Reference,
+  value: Writable,
+  priority: WritablePriority,
+): Promise<void>;
+/** The same as ref.setPriority(priority). */
+export function setPriority(ref: Reference, priority: WritablePriority): Promise<void>;
+/** The same as ref.update(values). */
+export function update(
+  ref: Reference,
+  values: { readonly [path: string]: Writable },
+): Promise<void>;
+/** The same as ref.push(value). */
+export function push(ref: Reference, value?: Writable): PushedReference;
+/** The same as ref.remove(). */
+export function remove(ref: Reference): Promise<void>;
+/** The same as ref.transaction(update, options). */
+export function runTransaction(
+  ref: Reference,
+  update: TransactionUpdate,
+  options?: TransactionOptions,
+): Promise<TransactionResult>;
+/** The same as ref.onDisconnect(). */
+export function onDisconnect(ref: Reference): OnDisconnect;
+/** The same as database.goOffline(). */
+export function goOffline(database: Database): void;
+/** The same as database.goOnline(). */
+export function goOnline(database: Database): void;
 
 /** A reference at once, and a promise of the same place once it is written. */
 export class PushedReference extends Reference implements PromiseLike<Reference> {

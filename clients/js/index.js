@@ -15,9 +15,11 @@ export {
 } from './constraints.js';
 export { connect, Database } from './database.js';
 export { TreeError } from './errors.js';
+export { OnDisconnect } from './on_disconnect.js';
 export { Query, query } from './query.js';
 export {
   get,
+  keepSynced,
   off,
   onChildAdded,
   onChildChanged,
@@ -28,3 +30,15 @@ export {
 export { PushedReference, Reference } from './reference.js';
 export { Snapshot } from './snapshot.js';
 export { increment, serverTimestamp } from './values.js';
+export {
+  goOffline,
+  goOnline,
+  onDisconnect,
+  push,
+  remove,
+  runTransaction,
+  set,
+  setPriority,
+  setWithPriority,
+  update,
+} from './writing.js';

@@ -4,6 +4,7 @@ import { TreeError } from './errors.js';
 
 export const MAX_DEPTH = 32;
 export const PRIORITY = '.priority';
+export const INFO = '.info';
 
 const MAX_KEY_BYTES = 768;
 const FORBIDDEN = /[.#$[\]/\u0000-\u001f\u007f]/;
@@ -21,11 +22,34 @@ export function parsePath(path, { allowPriority = false } = {}) {
   if (typeof path !== 'string') {
     throw new TreeError('INVALID_PATH', `a path is a string, found ${typeof path}`);
   }
-  const keys = path.split('/').filter((key) => key !== '');
+  const keys = splitPath(path);
   const names = allowPriority && keys.at(-1) === PRIORITY ? keys.slice(0, -1) : keys;
   for (const key of names) checkKey(key, path);
   checkDepth(names);
   return Object.freeze(keys);
+}
+
+/**
+ * Split the path of a place; unlike other paths it may lead to what the client knows of itself,
+ * as in ".info/connected".
+ *
+ * @param {string} path
+ * @param {readonly string[]} [above] the place that the path is relative to
+ * @returns {readonly string[]}
+ */
+export function parsePlace(path, above = []) {
+  const isInfo = above.length === 0 && /^\/*\.info(\/|$)/.test(path);
+  const below = isInfo ? [INFO, ...parsePath(path.replace(INFO, ''))] : parsePath(path);
+  const keys = Object.freeze([...above, ...below]);
+  checkDepth(keys);
+  return keys;
+}
+
+/** Refuse places that only the client writes. */
+export function checkWritable(keys) {
+  if (keys[0] !== INFO) return;
+  const problem = 'the client tells about itself there; nothing can be written';
+  throw new TreeError('INVALID_PATH', `${formatPath(keys)}: ${problem}`);
 }
 
 /** @param {readonly string[]} keys */
@@ -33,6 +57,11 @@ export function checkDepth(keys) {
   if (keys.length <= MAX_DEPTH) return;
   const problem = `the path has ${keys.length} levels, at most ${MAX_DEPTH} are allowed`;
   throw new TreeError('INVALID_PATH', `${problem}: ${formatPath(keys.slice(0, 3))}/...`);
+}
+
+/** Split a path of the wire into its keys, whatever they are. */
+export function splitPath(path) {
+  return path.split('/').filter((key) => key !== '');
 }
 
 /** @param {readonly string[]} keys */

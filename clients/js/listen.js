@@ -10,10 +10,16 @@ import { formatPath } from './keys.js';
 import { EVERYTHING } from './selection.js';
 import { View } from './view.js';
 
+/**
+ * @typedef {object} Context what the listens of a database share
+ * @property {import('./pending.js').PendingWrites} pending
+ * @property {import('./event_queue.js').EventQueue} queue
+ */
+
 export class Listen {
   /** Whether the server has yet to answer it. */
   isPending = false;
-  #isKnown = false;
+  #context;
   #hasWarned = false;
   /** @type {Map<string, View>} */
   #views = new Map();
@@ -22,8 +28,9 @@ export class Listen {
    * @param {readonly string[]} keys
    * @param {import('./selection.js').Selection} selection
    * @param {number} tag unique in the connection
+   * @param {Context} context
    */
-  constructor(keys, selection, tag) {
+  constructor(keys, selection, tag, context) {
     this.keys = keys;
     this.path = formatPath(keys);
     this.isFiltering = selection.isFiltering;
@@ -31,6 +38,7 @@ export class Listen {
     this.id = idOf(keys, selection);
     this.tag = this.isFiltering ? tag : null;
     this.copy = new Copy(keys, this.selection);
+    this.#context = context;
   }
 
   /** Tell whether nobody listens any more. */
@@ -59,9 +67,10 @@ export class Listen {
   add(selection, registration) {
     let view = this.#views.get(selection.id);
     if (view === undefined) {
-      view = new View(selection);
+      view = new View(selection, this.#context.queue);
       this.#views.set(selection.id, view);
-      if (this.#isKnown) view.update(this.copy.root);
+      const { root, isKnown } = this.#shown();
+      if (isKnown) view.update(root);
     }
     view.add(registration);
   }
@@ -87,10 +96,13 @@ export class Listen {
     this.#dropEmpty();
   }
 
-  /** Tell the views what the copy is now. */
+  /** Tell the views what there is to see now. */
   update() {
-    this.#isKnown = true;
-    for (const view of [...this.#views.values()]) view.update(this.copy.root);
+    const { root, isKnown } = this.#shown();
+    for (const view of [...this.#views.values()]) {
+      if (isKnown) view.update(root);
+      else view.lose();
+    }
   }
 
   /** Tell every callback that there will be no more, and why. */
@@ -102,7 +114,7 @@ export class Listen {
 
   /** Forget every callback. */
   close() {
-    this.off({});
+    this.#views.clear();
   }
 
   /** Say, once, what an answer warns of. */
@@ -114,6 +126,11 @@ export class Listen {
       `treedb: the query at ${this.path} has no index: the server reads all that is there. ` +
         `Add ${declaration} at ${this.path} to the rules.`,
     );
+  }
+
+  /** The copy, and our own writes on top. */
+  #shown() {
+    return this.#context.pending.over(this.keys, this.copy.known);
   }
 
   #dropEmpty() {

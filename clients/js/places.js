@@ -5,23 +5,30 @@
  * Between a lost connection and the next data the callbacks keep what they have heard.
  */
 
-import { startsEqual } from './copy.js';
 import { refusal } from './errors.js';
-import { PRIORITY, formatPath } from './keys.js';
+import { EventQueue } from './event_queue.js';
+import { formatPath, splitPath } from './keys.js';
 import { Listen, idOf, wireId } from './listen.js';
+import { inMergeOrder, overlaps } from './pending.js';
 import { EVERYTHING, idOfWire } from './selection.js';
-import { parseNode } from './tree.js';
+import { parseNode, startsEqual } from './tree.js';
 
 export class Places {
   /** @type {Map<string, Listen>} */
   #listens = new Map();
   #requests;
+  #pending;
+  #queue = new EventQueue();
   #send = null;
   #lastTag = 0;
 
-  /** @param {import('./requests.js').Requests} requests */
-  constructor(requests) {
+  /**
+   * @param {Pick<import('./requests.js').Requests, 'askOnce'>} requests
+   * @param {import('./pending.js').PendingWrites} pending
+   */
+  constructor(requests, pending) {
     this.#requests = requests;
+    this.#pending = pending;
   }
 
   /**
@@ -55,6 +62,46 @@ export class Places {
       listen.off(which, selectionId);
       if (listen.isEmpty) this.#forget(listen);
     }
+  }
+
+  /**
+   * Return what is known of a place, by any listen and by our own writes.
+   *
+   * @param {readonly string[]} keys
+   * @param {import('./pending.js').Choice} [choice] which writes count
+   * @returns {import('./tree.js').Node | null} null also if nothing is known
+   */
+  nodeAt(keys, choice) {
+    const { root, isKnown } = this.#pending.over(keys, this.#knownAt(keys), choice);
+    return isKnown ? root : null;
+  }
+
+  /**
+   * Tell the callbacks what our own writes, or their end, have changed.
+   *
+   * @param {readonly (readonly string[])[]} paths what they concern
+   */
+  show(paths) {
+    this.together(() => {
+      for (const listen of [...this.#listens.values()]) {
+        if (paths.some((keys) => overlaps(keys, listen.keys))) listen.update();
+      }
+    });
+  }
+
+  /**
+   * Take what the server will do now that we are not connected.
+   *
+   * @param {import('./pending.js').Change[]} changes
+   */
+  presume(changes) {
+    for (const { copy } of this.#listens.values()) copy.presume(changes);
+    this.show(changes.map(([keys]) => keys));
+  }
+
+  /** Call the callbacks once the work is done, not in between. */
+  together(work) {
+    this.#queue.together(work);
   }
 
   /**
@@ -99,7 +146,7 @@ export class Places {
         [...keys, ...splitPath(path)],
         parseNode(value),
       ]);
-      this.#apply(changes.sort(byRank), body.t);
+      this.#apply(inMergeOrder(changes), body.t);
     } else if (action === 'c') {
       this.#revoke(formatPath(keys), body.q);
     }
@@ -107,7 +154,8 @@ export class Places {
 
   #open(keys, selection) {
     this.#lastTag += 1;
-    const listen = new Listen(keys, selection, this.#lastTag);
+    const context = { pending: this.#pending, queue: this.#queue };
+    const listen = new Listen(keys, selection, this.#lastTag, context);
     this.#listens.set(listen.id, listen);
     if (this.#send !== null) this.#sendListen(listen);
     return listen;
@@ -123,19 +171,20 @@ export class Places {
 
   #sendListen(listen) {
     listen.isPending = true;
-    this.#requests.askOnce(this.#send, 'q', { ...listen.name, h: '' }, (status, data) => {
+    const claim = listen.copy.claim();
+    this.#requests.askOnce(this.#send, 'q', { ...listen.name, h: claim.hash }, (status, data) => {
       listen.isPending = false;
       if (this.#listens.get(listen.id) !== listen) return;
-      if (status === 'ok') this.#confirm(listen, data);
+      if (status === 'ok') this.#confirm(listen, claim, data);
       else this.#cancel(listen, refusal(listen.description, status, data));
     });
   }
 
-  #confirm(listen, data) {
+  #confirm(listen, claim, data) {
     if (Array.isArray(data?.w)) listen.warn(data.w);
     if (listen.copy.isSynced) return;
-    // No data before the ok: the server has what we said we have, which is nothing.
-    listen.copy.confirm();
+    // No data before the ok: the server has what we said we have.
+    listen.copy.confirm(claim);
     listen.update();
   }
 
@@ -148,22 +197,33 @@ export class Places {
   }
 
   #apply(changes, tag) {
-    for (const listen of [...this.#listens.values()]) {
-      const { copy } = listen;
-      const { root, isSynced } = copy;
-      if (tag === undefined) copy.takeUntagged(changes, (keys) => this.#isHeardElsewhere(keys));
-      else if (tag === listen.tag) copy.takeTagged(changes);
-      if (copy.isSynced && (copy.root !== root || !isSynced)) listen.update();
+    this.together(() => {
+      for (const listen of [...this.#listens.values()]) {
+        const { copy } = listen;
+        const { root, isSynced } = copy;
+        if (tag === undefined) copy.takeUntagged(changes, (keys) => this.#isHeardElsewhere(keys));
+        else if (tag === listen.tag) copy.takeTagged(changes);
+        if (copy.isSynced && (copy.root !== root || !isSynced)) listen.update();
+      }
+    });
+  }
+
+  /** What the listens have told of a place; rather one that is up to date. */
+  #knownAt(keys) {
+    const found = { root: null, isKnown: false, isWindow: false };
+    for (const { keys: place, copy } of this.#listens.values()) {
+      if (!startsEqual(keys, place, place.length) || (found.isKnown && !copy.isSynced)) continue;
+      const root = copy.nodeAt(keys.slice(place.length));
+      if (root !== undefined) Object.assign(found, { root, isKnown: true });
     }
+    return found;
   }
 
   /** Tell whether a listen to a whole place accounts for a push without a tag. */
   #isHeardElsewhere(keys) {
-    for (const { isFiltering, keys: place } of this.#listens.values()) {
-      const shared = Math.min(keys.length, place.length);
-      if (!isFiltering && startsEqual(keys, place, shared)) return true;
-    }
-    return false;
+    return [...this.#listens.values()].some(
+      ({ isFiltering, keys: place }) => !isFiltering && overlaps(keys, place),
+    );
   }
 
   #revoke(path, queries) {
@@ -182,20 +242,3 @@ export class Places {
 }
 
 const REVOKED = ['permission_denied', 'this place may no longer be read'];
-
-/**
- * A merge is one change, without states in between: values come first, then removals, which thus
- * empty only what is empty in the end, and then priorities, which a node must exist to have.
- */
-function byRank(a, b) {
-  return rankOf(a) - rankOf(b);
-}
-
-function rankOf([keys, node]) {
-  if (keys.at(-1) === PRIORITY) return 2;
-  return node === null ? 1 : 0;
-}
-
-function splitPath(path) {
-  return path.split('/').filter((key) => key !== '');
-}

@@ -8,7 +8,7 @@ import { Snapshot } from './snapshot.js';
 let narrow;
 
 export class Query {
-  #session;
+  #data;
   #keys;
   #selection;
   #ref;
@@ -16,18 +16,18 @@ export class Query {
   static {
     narrow = (base, constraints) => {
       const selection = QueryConstraint.combine(base.#selection, constraints);
-      return new Query(base.#session, base.#keys, selection, base.ref);
+      return new Query(base.#data, base.#keys, selection, base.ref);
     };
   }
 
   /**
-   * @param {import('./session.js').Session} session
+   * @param {import('./data.js').Data} data
    * @param {readonly string[]} keys
    * @param {import('./selection.js').Selection} selection
    * @param {import('./reference.js').Reference | null} [ref] null if this is the place itself
    */
-  constructor(session, keys, selection, ref = null) {
-    this.#session = session;
+  constructor(data, keys, selection, ref = null) {
+    this.#data = data;
     this.#keys = keys;
     this.#selection = selection;
     this.#ref = ref;
@@ -40,7 +40,7 @@ export class Query {
 
   /** Read once; sees every write this client made before. */
   async get() {
-    return this.#snapshot(await this.#session.get(this.#keys, this.#selection));
+    return this.#snapshot(await this.#data.get(this.#keys, this.#selection));
   }
 
   /**
@@ -93,7 +93,16 @@ export class Query {
       const problem = `off takes one of ${[...NAMES.keys()].join(', ')}, found ${String(event)}`;
       throw new TreeError('INVALID_ARGUMENT', problem);
     }
-    this.#session.unlisten(this.#keys, this.#selection, { event, callback });
+    this.#data.unlisten(this.#keys, this.#selection, { event, callback });
+  }
+
+  /**
+   * Keep a copy of what is here up to date, with or without listeners.
+   *
+   * @param {boolean} isOn false ends it
+   */
+  keepSynced(isOn) {
+    this.#data.keepSynced(this.#keys, this.#selection, isOn);
   }
 
   #listenToChildren(event, callback, onError) {
@@ -112,7 +121,7 @@ export class Query {
       throw new TreeError('INVALID_ARGUMENT', `${asked}: takes a function`);
     }
     const registration = { event, callback, onNews, onError };
-    return this.#session.listen(this.#keys, this.#selection, registration);
+    return this.#data.listen(this.#keys, this.#selection, registration);
   }
 
   #snapshot(window) {

@@ -36,3 +36,8 @@ export function onChildRemoved(query, callback, onError) {
 export function off(query, event, callback) {
   query.off(event, callback);
 }
+
+/** @param {Query} query */
+export function keepSynced(query, isOn) {
+  query.keepSynced(isOn);
+}

@@ -1,24 +1,26 @@
 /** A place in a database: write it, read it, listen to it. */
 
 import { TreeError } from './errors.js';
-import { checkDepth, formatPath, parsePath } from './keys.js';
+import { PRIORITY, formatPath, parsePlace } from './keys.js';
+import { OnDisconnect } from './on_disconnect.js';
 import { Query } from './query.js';
 import { EVERYTHING } from './selection.js';
-import { toWire } from './values.js';
+import { Snapshot } from './snapshot.js';
+import { toWire, toWirePriority, toWireUpdate, withPriority } from './values.js';
 
 export class Reference extends Query {
-  #session;
+  #data;
   #keys;
 
   /**
    * @param {import('./database.js').Database} database
-   * @param {import('./session.js').Session} session
+   * @param {import('./data.js').Data} data
    * @param {readonly string[]} keys
    */
-  constructor(database, session, keys) {
-    super(session, keys, EVERYTHING);
+  constructor(database, data, keys) {
+    super(data, keys, EVERYTHING);
     this.database = database;
-    this.#session = session;
+    this.#data = data;
     this.#keys = keys;
   }
 
@@ -38,14 +40,25 @@ export class Reference extends Query {
 
   /** @param {string} path relative to this place, as in "name" or "address/street" */
   child(path) {
-    const keys = [...this.#keys, ...parsePath(path)];
-    checkDepth(keys);
-    return this.#at(Object.freeze(keys));
+    return this.#at(parsePlace(path, this.#keys));
   }
 
   /** Replace everything here; null removes it. */
   async set(value) {
-    await this.#session.set(this.#keys, toWire(value, this.#keys));
+    await this.#data.set(this.#keys, toWire(value, this.#keys));
+  }
+
+  /** Replace everything here, and the priority: null, a number or a string. */
+  async setWithPriority(value, priority) {
+    const wire = toWire(value, this.#keys);
+    const checked = toWirePriority(priority, this.#keys);
+    await this.#data.set(this.#keys, withPriority(wire, checked));
+  }
+
+  /** Change the priority alone, of something that is there. */
+  async setPriority(priority) {
+    const checked = toWirePriority(priority, this.#keys);
+    await this.#data.set([...this.#keys, PRIORITY], checked);
   }
 
   /** Remove everything here. */
@@ -59,15 +72,7 @@ export class Reference extends Query {
    * @param {Record<string, unknown>} values relative path to value; null removes
    */
   async update(values) {
-    if (typeof values !== 'object' || values === null || Array.isArray(values)) {
-      throw new TreeError('INVALID_ARGUMENT', `update ${this.path}: takes an object of values`);
-    }
-    const wire = Object.create(null);
-    for (const [path, value] of Object.entries(values)) {
-      const keys = parsePath(path, { allowPriority: true });
-      wire[keys.join('/')] = toWire(value, [...this.#keys, ...keys]);
-    }
-    await this.#session.update(this.#keys, wire);
+    await this.#data.update(this.#keys, toWireUpdate(values, this.#keys));
   }
 
   /**
@@ -77,15 +82,39 @@ export class Reference extends Query {
    * @returns {PushedReference} the child at once; awaiting it waits for the server
    */
   push(value = null) {
-    const keys = Object.freeze([...this.#keys, this.#session.pushId()]);
+    const keys = Object.freeze([...this.#keys, this.#data.pushId()]);
     const child = this.#at(keys);
     const written = value === null ? Promise.resolve() : child.set(value);
     return new PushedReference(
       this.database,
-      this.#session,
+      this.#data,
       keys,
       written.then(() => child),
     );
+  }
+
+  /**
+   * Replace what is here by what a function makes of it, whoever else writes at the same time.
+   *
+   * @param {(value: any) => unknown} update gets plain data and returns what shall be here instead,
+   *   or undefined to leave it. It is called at once with what is known, which may be null, and
+   *   again for as long as the server has something else
+   * @param {{applyLocally?: boolean}} [options] false shows nothing before the server has it
+   * @returns {Promise<{committed: boolean, snapshot: Snapshot}>}
+   */
+  async transaction(update, { applyLocally = true } = {}) {
+    if (typeof update !== 'function') {
+      const problem = `transaction ${this.path}: takes a function`;
+      throw new TreeError('INVALID_ARGUMENT', problem);
+    }
+    const begun = this.#data.transact(this.#keys, update, applyLocally);
+    const { committed, node } = await begun;
+    return { committed, snapshot: new Snapshot(node, this.key, () => this.#at(this.#keys)) };
+  }
+
+  /** What the server shall write here when this client is gone. */
+  onDisconnect() {
+    return new OnDisconnect(this.#data, this.#keys);
   }
 
   toString() {
@@ -93,7 +122,7 @@ export class Reference extends Query {
   }
 
   #at(keys) {
-    return new Reference(this.database, this.#session, keys);
+    return new Reference(this.database, this.#data, keys);
   }
 }
 
@@ -102,8 +131,8 @@ export class PushedReference extends Reference {
   #written;
 
   /** @param {Promise<Reference>} written resolves to a plain reference, never to this */
-  constructor(database, session, keys, written) {
-    super(database, session, keys);
+  constructor(database, data, keys, written) {
+    super(database, data, keys);
     this.#written = written;
   }
 

@@ -30,15 +30,19 @@ export class Requests {
    * @param {string} action
    * @param {object} body
    * @param {string} asked what is asked, for the error's sentence
+   * @param {(isGranted: boolean) => void} [onAnswered] called with the answer, before the next
+   *   message is looked at; the promise settles later
    * @returns {Promise<unknown>} the answer's data; rejected with a TreeError when refused
+   * @throws {TreeError} at once, if it is too big to be sent
    */
-  ask(action, body, asked) {
+  ask(action, body, asked, onAnswered = () => {}) {
     // Written out at once: the caller may change its value while the request waits.
     const text = JSON.stringify(body);
+    checkSize(text, asked);
     return new Promise((resolve, reject) => {
-      checkSize(text, asked);
       const onAnswer = (status, data) => {
         this.#lasting.delete(request);
+        onAnswered(status === 'ok');
         if (status === 'ok') resolve(data);
         else reject(refusal(asked, status, data));
       };
@@ -99,7 +103,8 @@ export class Requests {
   }
 }
 
-function checkSize(text, asked) {
+/** Refuse what the server would not take. */
+export function checkSize(text, asked) {
   // A text has at most three bytes for each unit: only a long one needs to be measured.
   if (text.length * 3 <= MAX_BODY_BYTES) return;
   const bytes = new TextEncoder().encode(text).length;

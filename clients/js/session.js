@@ -1,5 +1,5 @@
 /**
- * One application's session with one database: link, requests, listens and sign-in put together.
+ * One application's session with one database: the link, sign-in, and the data on it.
  *
  * On each new connection, in this order: sign in (and wait for the answer), listen again, send the
  * writes that wait. Signing in first means that no write is judged before the server knows whose
@@ -7,30 +7,18 @@
  */
 
 import { guard } from './callbacks.js';
+import { Data } from './data.js';
 import { TreeError, refusal } from './errors.js';
-import { formatPath } from './keys.js';
 import { Link } from './link.js';
-import { Places } from './places.js';
-import { PushIds } from './push_id.js';
-import { Requests } from './requests.js';
-import { EVERYTHING } from './selection.js';
-import { parseNode } from './tree.js';
 
 /** @typedef {string | null | (() => string | null | Promise<string | null>)} Token */
 
 export class Session {
-  #machine;
   #link;
-  #requests = new Requests();
-  #places = new Places(this.#requests);
-  #pushIds;
   #token;
   #onAuthError;
   #stateCallbacks = new Set();
   #greeted = null;
-
-  /** Milliseconds to add to this machine's clock to get the server's. */
-  timeOffset = 0;
 
   /**
    * @param {{scheme: string, host: string, namespace: string}} address
@@ -38,10 +26,9 @@ export class Session {
    * @param {import('./machine.js').Machine} machine
    */
   constructor(address, options, machine) {
-    this.#machine = machine;
+    this.data = new Data(machine);
     this.#token = options.token ?? null;
     this.#onAuthError = options.onAuthError;
-    this.#pushIds = new PushIds(machine.randomDigits);
     this.#link = new Link(address, options.WebSocket, machine, {
       onHello: (hello) => this.#hello(hello),
       onMessage: (message) => this.#message(message),
@@ -60,49 +47,6 @@ export class Session {
 
   close() {
     this.#link.close();
-  }
-
-  /** Make a key that sorts by time, by the server's clock as far as we know it. */
-  pushId() {
-    return this.#pushIds.next(Math.round(this.#machine.now() + this.timeOffset));
-  }
-
-  /**
-   * Set a place; null removes it.
-   *
-   * @param {readonly string[]} keys
-   * @param {unknown} value in wire form
-   */
-  async set(keys, value) {
-    const path = formatPath(keys);
-    await this.#ask('p', { p: path, d: value }, `set ${path}`);
-  }
-
-  /**
-   * Write several places below one, all or none.
-   *
-   * @param {readonly string[]} keys
-   * @param {Record<string, unknown>} values relative path to wire form
-   */
-  async update(keys, values) {
-    const path = formatPath(keys);
-    await this.#ask('m', { p: path, d: values }, `update ${path}`);
-  }
-
-  /** Read a selection of a place once; sees every write made before. */
-  async get(keys, selection = EVERYTHING) {
-    const path = formatPath(keys);
-    const value = await this.#ask('g', { p: path, q: selection.toWire() }, `get ${path}`);
-    return selection.windowOf(parseNode(value));
-  }
-
-  listen(keys, selection, registration) {
-    this.#checkOpen(`listen to ${formatPath(keys)}`);
-    return this.#places.listen(keys, selection, registration);
-  }
-
-  unlisten(keys, selection, which) {
-    this.#places.unlisten(keys, selection, which);
   }
 
   /**
@@ -128,19 +72,8 @@ export class Session {
     return () => this.#stateCallbacks.delete(registration);
   }
 
-  #ask(action, body, asked) {
-    this.#checkOpen(asked);
-    return this.#requests.ask(action, body, asked);
-  }
-
-  #checkOpen(asked) {
-    if (this.#link.state.state === 'closed') {
-      throw new TreeError('CLOSED', `${asked}: the database is closed`);
-    }
-  }
-
   async #hello({ time }) {
-    this.timeOffset = time - this.#machine.now();
+    this.data.setTime(time);
     const greeted = {};
     this.#greeted = greeted;
     if (this.#token !== null) {
@@ -148,10 +81,9 @@ export class Session {
       // Lost, or lost and greeted anew, while we waited: the next greeting does it all again.
       if (!proceed || this.#greeted !== greeted) return;
     }
-    const send = (message) => this.#link.send(message);
-    this.#places.attach(send);
-    this.#requests.attach(send);
+    this.data.attach((message) => this.#link.send(message));
     this.#link.online();
+    this.data.setConnected();
   }
 
   /** Sign in on a fresh connection; returns false when the connection should be given up. */
@@ -179,7 +111,7 @@ export class Session {
     return new Promise((resolve, reject) => {
       const [action, body] = credential === null ? ['unauth', {}] : ['auth', { cred: credential }];
       const send = (message) => this.#link.send(message);
-      this.#requests.askOnce(send, action, body, (status, data) => {
+      this.data.askOnce(send, action, body, (status, data) => {
         if (status === 'ok') resolve();
         else reject(refusal('sign in', status, data));
       });
@@ -187,11 +119,11 @@ export class Session {
   }
 
   #message(message) {
-    if (message.kind === 'answer') this.#requests.answer(message);
+    if (message.kind === 'answer') this.data.answer(message);
     else if (message.action === 'ac') this.#revoked(message.body);
     // A server in development says why it is about to deny something; nobody else is told.
     else if (message.action === 'sd') console.warn(`treedb: ${message.body.msg}`);
-    else this.#places.push(message.action, message.body);
+    else this.data.push(message.action, message.body);
   }
 
   /** The server no longer honours our token: come back with a fresh one, or with none. */
@@ -204,15 +136,11 @@ export class Session {
 
   #lost() {
     this.#greeted = null;
-    this.#requests.detach();
-    this.#places.detach();
+    this.data.detach();
   }
 
   #state(state) {
-    if (state.state === 'closed') {
-      this.#requests.close();
-      this.#places.close();
-    }
+    if (state.state === 'closed') this.data.close();
     for (const { callback } of [...this.#stateCallbacks]) guard(() => callback(state));
   }
 }

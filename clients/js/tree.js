@@ -90,19 +90,26 @@ export function nodeAt(node, keys) {
  * @param {Node | null} node
  * @param {readonly string[]} keys may end in ".priority"
  * @param {Node | null} replacement
+ * @param {Set<Node>} [owned] nodes that were made for this tree and that nobody else has seen: they
+ *   are changed in place, and what is made is added. It makes many changes in a row cheap
  * @returns {Node | null}
  */
-export function withNodeAt(node, keys, replacement) {
+export function withNodeAt(node, keys, replacement, owned) {
   if (keys.length === 0) return isEqual(node, replacement) ? node : replacement;
   const [key, ...rest] = keys;
   if (key === PRIORITY) return withPriority(node, replacement?.leaf ?? null);
   const before = node?.children?.get(key) ?? null;
-  const after = withNodeAt(before, rest, replacement);
+  const after = withNodeAt(before, rest, replacement, owned);
   if (after === before) return node;
-  const children = new Map(node?.children ?? []);
+  const isOwned = owned?.has(node) ?? false;
+  const children = isOwned ? node.children : new Map(node?.children ?? []);
   if (after === null) children.delete(key);
   else children.set(key, after);
-  return children.size === 0 ? null : new Node(null, children, node?.priority ?? null);
+  if (children.size === 0) return null;
+  if (isOwned) return node;
+  const changed = new Node(null, children, node?.priority ?? null);
+  owned?.add(changed);
+  return changed;
 }
 
 /**
@@ -123,6 +130,19 @@ export function isEqual(a, b) {
   return true;
 }
 
+/** Return the node with another priority; nothing has none. */
+export function withPriority(node, priority) {
+  if (node === null || node.priority === priority) return node;
+  return new Node(node.leaf, node.children, priority);
+}
+
+/** Tell whether two paths have the same first keys. */
+export function startsEqual(a, b, count) {
+  if (a.length < count || b.length < count) return false;
+  for (let index = 0; index < count; index += 1) if (a[index] !== b[index]) return false;
+  return true;
+}
+
 /**
  * Return what `val()` shows: no priorities, and arrays where Firebase prints arrays, which is when
  * every key is an index and more than half of the slots are filled; holes are null.
@@ -135,11 +155,6 @@ export function toPlain(node) {
   if (node.children === null) return node.leaf;
   const length = arrayLength(node);
   return length === null ? plainObject(node) : plainArray(node, length);
-}
-
-function withPriority(node, priority) {
-  if (node === null || node.priority === priority) return node;
-  return new Node(node.leaf, node.children, priority);
 }
 
 function arrayLength(node) {

@@ -1,7 +1,7 @@
 /** Values on their way out: checked, copied and put into the form the wire carries. */
 
 import { TreeError } from './errors.js';
-import { MAX_DEPTH, checkKey, formatPath, hasLoneSurrogate } from './keys.js';
+import { MAX_DEPTH, checkKey, formatPath, hasLoneSurrogate, parsePath } from './keys.js';
 
 const SERVER_VALUE = '.sv';
 const DOT_KEYS = new Set(['.value', '.priority', SERVER_VALUE]);
@@ -38,6 +38,56 @@ export function toWire(value, place) {
   if (Array.isArray(value) || isPlain(value)) return copyObject(value, place);
   const name = value.constructor?.name ?? 'an object';
   throw invalid(place, `a ${name} is no JSON value; write a plain object, a number or a text`);
+}
+
+/**
+ * Copy the values of an update into wire form.
+ *
+ * @param {unknown} values relative path to value; the last key of a path may be ".priority"
+ * @param {readonly string[]} place
+ * @returns {Record<string, unknown>}
+ */
+export function toWireUpdate(values, place) {
+  if (typeof values !== 'object' || values === null || Array.isArray(values)) {
+    const problem = `update ${formatPath(place)}: takes an object of values`;
+    throw new TreeError('INVALID_ARGUMENT', problem);
+  }
+  const wire = Object.create(null);
+  for (const [path, value] of Object.entries(values)) {
+    const keys = parsePath(path, { allowPriority: true });
+    wire[keys.join('/')] = toWire(value, [...place, ...keys]);
+  }
+  return wire;
+}
+
+/**
+ * Check a priority and copy it into wire form.
+ *
+ * @param {unknown} priority null, a number, a string, or a placeholder for one
+ * @param {readonly string[]} place
+ */
+export function toWirePriority(priority, place) {
+  if (priority === null || typeof priority === 'number' || typeof priority === 'string') {
+    return toWire(priority, place);
+  }
+  if (Object.hasOwn(Object(priority), SERVER_VALUE)) {
+    return { [SERVER_VALUE]: checkServerValue(priority[SERVER_VALUE], place) };
+  }
+  throw invalid(place, `a priority is null, a number or a text, found ${typeof priority}`);
+}
+
+/**
+ * Give a value in wire form a priority, in place of the one it has.
+ *
+ * @param {unknown} wire
+ * @param {unknown} priority in wire form
+ */
+export function withPriority(wire, priority) {
+  if (wire === null || priority === null) return wire;
+  const isLeaf = typeof wire !== 'object' || Object.hasOwn(wire, SERVER_VALUE);
+  return Object.assign(Object.create(null), isLeaf ? { '.value': wire } : wire, {
+    '.priority': priority,
+  });
 }
 
 function copyObject(value, place) {
@@ -85,7 +135,7 @@ function isPlain(value) {
 
 function checkNumber(value, place) {
   if (!Number.isFinite(value)) throw invalid(place, `${value} is no JSON number`);
-  return value;
+  return value === 0 ? 0 : value; // the database knows no -0
 }
 
 function checkText(value, place) {

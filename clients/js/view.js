@@ -5,7 +5,6 @@
  * One that joins later hears how things stand first, alone.
  */
 
-import { guard } from './callbacks.js';
 import { changesBetween } from './changes.js';
 import { isEqual } from './tree.js';
 
@@ -17,19 +16,25 @@ import { isEqual } from './tree.js';
  * @property {(news: any) => void} onNews takes the Window for "value", else the Change
  * @property {(error: import('./errors.js').TreeError) => void} onError
  * @property {Function} [callback] the application's function, by which it may end it
+ * @property {boolean} [isOurs] the application has not made it, and does not end it
  */
 
 export class View {
   #selection;
-  /** @type {Window} */
+  #queue;
+  /** @type {Window} what the callbacks have heard */
   #window = null;
   #isKnown = false;
   /** @type {Map<Registration, boolean>} whether it has heard of the window */
   #registrations = new Map();
 
-  /** @param {import('./selection.js').Selection} selection */
-  constructor(selection) {
+  /**
+   * @param {import('./selection.js').Selection} selection
+   * @param {import('./event_queue.js').EventQueue} queue
+   */
+  constructor(selection, queue) {
     this.#selection = selection;
+    this.#queue = queue;
   }
 
   get isEmpty() {
@@ -47,6 +52,7 @@ export class View {
       if (!this.#isKnown || this.#registrations.get(registration) !== false) return;
       this.#registrations.set(registration, true);
       this.#tell([registration], null);
+      this.#queue.flush();
     });
   }
 
@@ -58,6 +64,7 @@ export class View {
   /** End the callbacks for one event, or one function's; all, if neither is named. */
   off(event, callback) {
     for (const registration of [...this.#registrations.keys()]) {
+      if (registration.isOurs) continue;
       if (event !== undefined && registration.event !== event) continue;
       if (callback !== undefined && registration.callback !== callback) continue;
       this.#registrations.delete(registration);
@@ -71,22 +78,34 @@ export class View {
    */
   update(root) {
     const before = this.#window;
-    const after = this.#selection.windowOf(root);
-    if (this.#isKnown && isEqual(before, after)) return;
-    const concerned = [...this.#registrations.keys()].filter(
-      (registration) => !this.#isKnown || this.#registrations.get(registration),
-    );
-    this.#window = after;
+    const wasKnown = this.#isKnown;
+    this.#window = this.#selection.windowOf(root);
     this.#isKnown = true;
-    for (const registration of concerned) this.#registrations.set(registration, true);
-    this.#tell(concerned, before);
+    const concerned = this.#whoHas(true);
+    const newcomers = wasKnown ? [] : this.#whoHas(false);
+    for (const registration of newcomers) this.#registrations.set(registration, true);
+    if (!isEqual(before, this.#window)) this.#tell(concerned, before);
+    this.#tell(newcomers, null);
+    this.#queue.flush();
+  }
+
+  /** Nothing is known of the place any more; who has heard of it before keeps that. */
+  lose() {
+    this.#isKnown = false;
   }
 
   /** Tell every callback that there will be no more, and why. */
   fail(error) {
     const registrations = [...this.#registrations.keys()];
     this.#registrations.clear();
-    for (const { onError } of registrations) guard(() => onError(error));
+    for (const { onError } of registrations) this.#queue.add(() => onError(error));
+    this.#queue.flush();
+  }
+
+  #whoHas(heard) {
+    return [...this.#registrations.keys()].filter(
+      (registration) => this.#registrations.get(registration) === heard,
+    );
   }
 
   /** Each change to all who want it, before the next one; the window as a whole comes last. */
@@ -102,9 +121,11 @@ export class View {
 
   #call(registrations, event, news) {
     for (const registration of registrations) {
-      // A callback may have ended another one.
-      if (registration.event !== event || !this.#registrations.has(registration)) continue;
-      guard(() => registration.onNews(news));
+      if (registration.event !== event) continue;
+      this.#queue.add(() => {
+        // A callback may have ended another one.
+        if (this.#registrations.has(registration)) registration.onNews(news);
+      });
     }
   }
 }

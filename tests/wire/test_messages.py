@@ -99,6 +99,8 @@ REFUSED: list[tuple[str, Any, type[errors.TreeError], str]] = [
     ("p", {"p": "/a/" + "k" * 769, "d": 1}, errors.InvalidPath, "769"),
     ("p", {"p": "/a" * 33, "d": 1}, errors.InvalidPath, "33"),
     ("q", {"p": "/a/.priority", "h": ""}, errors.InvalidPath, ""),
+    ("m", {"p": "/a/.priority", "d": {"x": 1}}, errors.InvalidPath, ""),
+    ("om", {"p": "/a/.priority", "d": {"x": 1}}, errors.InvalidPath, ""),
     ("g", {"p": "/.info/connected"}, errors.InvalidPath, ""),
     ("p", {"p": "/.info/x", "d": 1}, errors.PermissionDenied, "Permission denied"),
     ("p", {"p": "//.info", "d": 1}, errors.PermissionDenied, "Permission denied"),

@@ -52,6 +52,12 @@ def read_place(body: Mapping[str, Any]) -> Path:
     return Path.parse(_path_text(body))
 
 
+def merge_place(body: Mapping[str, Any]) -> Path:
+    """Return the path to merge into; a priority has no children to merge."""
+    path = write_place(body)
+    return read_place(body) if path.is_priority else path
+
+
 def write_place(body: Mapping[str, Any]) -> Path:
     """Return the path to write, whose last key may be `.priority`.
 

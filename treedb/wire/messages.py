@@ -229,7 +229,8 @@ def _parse_put(number: int, body: Body) -> Request:
 def _on_disconnect(operation: Literal["put", "merge", "cancel"]) -> Callable[[int, Body], Request]:
     def parse(number: int, body: Body) -> Request:
         data = None if operation == "cancel" else fields.data_of(body)
-        return OnDisconnect(number, operation, fields.write_place(body), data)
+        place_of = fields.merge_place if operation == "merge" else fields.write_place
+        return OnDisconnect(number, operation, place_of(body), data)
 
     return parse
 
@@ -240,7 +241,7 @@ _ACTIONS: dict[str, Callable[[int, Body], Request]] = {
     "n": _parse_unlisten,
     "g": lambda number, body: Get(number, fields.read_place(body), fields.query_of(body)),
     "p": _parse_put,
-    "m": lambda number, body: Merge(number, fields.write_place(body), fields.data_of(body)),
+    "m": lambda number, body: Merge(number, fields.merge_place(body), fields.data_of(body)),
     "o": _on_disconnect("put"),
     "om": _on_disconnect("merge"),
     "oc": _on_disconnect("cancel"),

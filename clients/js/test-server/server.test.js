@@ -167,7 +167,7 @@ test('what was written and what changed offline arrives after going online', asy
   away.goOffline();
   const written = away.ref('/away/mine').set('late');
   await other.ref('/away/a').set(2);
-  assert.deepEqual(heard.at(-1), { a: 1 });
+  assert.deepEqual(heard.at(-1), { a: 1, mine: 'late' });
   away.goOnline();
   await written;
   await heardBy(heard, { a: 2, mine: 'late' });

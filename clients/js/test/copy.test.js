@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import { Copy } from '../copy.js';
+import { nodeHash } from '../hash.js';
 import { EVERYTHING, Selection } from '../selection.js';
 import { parseNode, toPlain } from '../tree.js';
 
@@ -78,17 +79,17 @@ test('once a tag comes the copy is the window, cut from what was whole', () => {
 
 test('an ok without data means that nothing is chosen', () => {
   const { copy, seen } = copyOf();
-  copy.confirm();
+  copy.confirm(copy.claim());
   assert.equal(seen(), null);
 });
 
 test('after nothing was chosen, what has no tag is ours if nobody else is there to hear it', () => {
   const alone = copyOf();
-  alone.copy.confirm();
+  alone.copy.confirm(alone.copy.claim());
   alone.untagged(isOurs, change('/list/a/x', 1));
   assert.deepEqual(alone.seen(), { a: { x: 1 } });
   const beside = copyOf();
-  beside.copy.confirm();
+  beside.copy.confirm(beside.copy.claim());
   beside.untagged(isForOthers, change('/list/a/x', 1));
   assert.equal(beside.seen(), null);
   beside.untagged(isForOthers, change('/', { list: { b: 2 } }));
@@ -98,7 +99,7 @@ test('after nothing was chosen, what has no tag is ours if nobody else is there 
 test('an ok after data adds nothing', () => {
   const { copy, tagged, seen } = copyOf();
   tagged(change('/list', { a: 1 }));
-  copy.confirm();
+  copy.confirm(copy.claim());
   assert.deepEqual(seen(), { a: 1 });
 });
 
@@ -109,8 +110,64 @@ test('a lost connection keeps the data but no longer vouches for them', () => {
   assert.equal(copy.isSynced, false);
   assert.deepEqual(toPlain(copy.root), { a: 1 });
   tagged(change('/list/b', 1));
-  copy.confirm();
-  assert.equal(seen(), null);
+  assert.deepEqual(toPlain(copy.root), { a: 1 }, 'a part tells nothing of the rest');
+});
+
+test('what the server has as well need not be sent again', () => {
+  const { copy, tagged, seen } = copyOf();
+  tagged(change('/list', { a: 1 }));
+  copy.lose();
+  const claim = copy.claim();
+  assert.equal(claim.hash, nodeHash(parseNode({ a: 1 })));
+  copy.confirm(claim);
+  assert.deepEqual(seen(), { a: 1 });
+  tagged(change('/list/b', 2));
+  assert.deepEqual(seen(), { a: 1, b: 2 });
+});
+
+test('what is claimed is what was there then, whatever came since', () => {
+  const { copy, untagged, seen } = copyOf(EVERYTHING);
+  untagged(isOurs, change('/list', { a: 1 }));
+  copy.lose();
+  const claim = copy.claim();
+  untagged(isOurs, change('/list', { a: 2 }));
+  copy.distrust();
+  copy.confirm(claim);
+  assert.deepEqual(seen(), { a: 1 });
+});
+
+test('nothing is claimed of what the server could not compare', () => {
+  const { copy, untagged } = copyOf();
+  assert.equal(copy.claim().hash, '', 'no data came');
+  untagged(isOurs, change('/list', { a: 1, b: 2, c: 3 }));
+  copy.lose();
+  assert.equal(copy.claim().hash, '', 'the server tells the whole, and compares windows');
+});
+
+test('it knows of places below what it was told', () => {
+  const whole = copyOf(EVERYTHING);
+  assert.equal(whole.copy.nodeAt(['a']), undefined);
+  whole.untagged(isOurs, change('/list', { a: { x: 1 } }));
+  assert.equal(toPlain(whole.copy.nodeAt(['a', 'x'])), 1);
+  assert.equal(whole.copy.nodeAt(['b']), null);
+  const part = copyOf();
+  part.tagged(change('/list', { a: { x: 1 } }));
+  assert.deepEqual(toPlain(part.copy.nodeAt(['a'])), { x: 1 });
+  assert.equal(part.copy.nodeAt(['a', 'y']), null);
+  assert.equal(part.copy.nodeAt(['b']), undefined, 'it may be beyond the window');
+  assert.equal(part.copy.nodeAt([]), undefined);
+});
+
+test('what the server will do without us is taken as done', () => {
+  const { copy, untagged } = copyOf(EVERYTHING);
+  copy.presume([change('/list/a', 1)]);
+  assert.equal(copy.known.isKnown, false, 'a part tells nothing of the whole');
+  untagged(isOurs, change('/list', { a: 1, b: 2 }));
+  copy.lose();
+  copy.presume([change('/list/a', null), change('/list/c', 3), change('/other', 4)]);
+  assert.deepEqual(toPlain(copy.root), { b: 2, c: 3 });
+  copy.presume([change('/', { list: 5 })]);
+  assert.equal(toPlain(copy.root), 5);
 });
 
 test('what had a tag was told to nobody else', () => {

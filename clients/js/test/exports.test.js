@@ -15,7 +15,8 @@ test('what is exported has its types, and the other way round', () => {
 });
 
 test('every public member of a class has its type', () => {
-  for (const name of ['Database', 'Query', 'Reference', 'PushedReference', 'Snapshot']) {
+  const classes = ['Database', 'OnDisconnect', 'Query', 'Reference', 'PushedReference', 'Snapshot'];
+  for (const name of classes) {
     const [, body] = new RegExp(`^export class ${name}\\b[^]*?{\\n([^]*?)\\n}`, 'm').exec(types);
     const members = Object.getOwnPropertyNames(client[name].prototype);
     for (const member of members.filter((member) => member !== 'constructor')) {

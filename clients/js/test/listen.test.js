@@ -1,13 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
+import { EventQueue } from '../event_queue.js';
 import { Listen, idOf } from '../listen.js';
+import { PendingWrites } from '../pending.js';
 import { VALUE, byChild } from '../query_order.js';
 import { EVERYTHING, Selection } from '../selection.js';
 import { parseNode, toPlain } from '../tree.js';
 
 const LAST_TWO = new Selection({ limit: 2, keepsLast: true });
 const BY_VALUE = new Selection({ order: VALUE });
+const context = () => ({ pending: new PendingWrites(), queue: new EventQueue() });
 const turn = () => Promise.resolve();
 const keysHeard = (listen, selection) => {
   const heard = [];
@@ -18,10 +21,10 @@ const keysHeard = (listen, selection) => {
 };
 
 test('a filter has a tag and is named by it; an order alone is a listen to the whole place', () => {
-  const filtered = new Listen(['a', 'b'], LAST_TWO, 7);
+  const filtered = new Listen(['a', 'b'], LAST_TWO, 7, context());
   assert.deepEqual(filtered.name, { p: '/a/b', q: { l: 2, vf: 'r' }, t: 7 });
   assert.equal(filtered.description, 'listen to /a/b with {"l":2,"vf":"r"}');
-  const whole = new Listen(['a'], BY_VALUE, 8);
+  const whole = new Listen(['a'], BY_VALUE, 8, context());
   assert.deepEqual(whole.name, { p: '/a' });
   assert.equal(whole.tag, null);
   assert.equal(whole.description, 'listen to /a');
@@ -30,7 +33,7 @@ test('a filter has a tag and is named by it; an order alone is a listen to the w
 });
 
 test('each order has its view of the one copy', async () => {
-  const listen = new Listen([], EVERYTHING, 1);
+  const listen = new Listen([], EVERYTHING, 1, context());
   const byKey = keysHeard(listen, EVERYTHING);
   listen.copy.takeUntagged([[[], parseNode({ a: 2, b: 1 })]], () => true);
   listen.update();
@@ -42,7 +45,7 @@ test('each order has its view of the one copy', async () => {
 });
 
 test('a listen is empty when its last callback has gone', () => {
-  const listen = new Listen([], EVERYTHING, 1);
+  const listen = new Listen([], EVERYTHING, 1, context());
   const { registration } = keysHeard(listen, EVERYTHING);
   keysHeard(listen, BY_VALUE);
   assert.equal(listen.remove(BY_VALUE, registration), false);
@@ -56,16 +59,17 @@ test('a listen is empty when its last callback has gone', () => {
 });
 
 test('a failure reaches every view', () => {
-  const listen = new Listen([], EVERYTHING, 1);
+  const listen = new Listen([], EVERYTHING, 1, context());
   const views = [EVERYTHING, BY_VALUE].map((selection) => keysHeard(listen, selection).heard);
   listen.fail('no');
   assert.deepEqual(views, [['no'], ['no']]);
   assert.equal(listen.isEmpty, true);
 });
 
-test('an index that is missing is warned of once, with what to add', (context) => {
-  const warn = context.mock.method(console, 'warn', () => {});
-  const listen = new Listen(['rooms', 'one'], LAST_TWO.with({ order: byChild(['at']) }), 1);
+test('an index that is missing is warned of once, with what to add', (it) => {
+  const warn = it.mock.method(console, 'warn', () => {});
+  const selection = LAST_TWO.with({ order: byChild(['at']) });
+  const listen = new Listen(['rooms', 'one'], selection, 1, context());
   listen.warn(['something_else']);
   listen.warn(['no_index']);
   listen.warn(['no_index']);

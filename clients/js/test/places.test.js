@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
+import { nodeHash } from '../hash.js';
+import { PendingWrites } from '../pending.js';
 import { Places } from '../places.js';
 import { KEY, VALUE } from '../query_order.js';
 import { Requests } from '../requests.js';
 import { EVERYTHING, Selection } from '../selection.js';
-import { toPlain } from '../tree.js';
+import { parseNode, toPlain } from '../tree.js';
 
 const LAST_TWO = new Selection({ limit: 2, keepsLast: true });
 const AFTER_A = new Selection({ order: KEY, start: { value: 'a', key: null, isInclusive: false } });
@@ -13,7 +15,7 @@ const AFTER_A = new Selection({ order: KEY, start: { value: 'a', key: null, isIn
 /** Places on a connection; `listen(path)` returns the list of what its callback hears. */
 const setUp = () => {
   const requests = new Requests();
-  const places = new Places(requests);
+  const places = new Places(requests, new PendingWrites());
   const sent = [];
   const bodies = [];
   const send = (message) => {
@@ -203,7 +205,7 @@ test('a revoked listen tells so', () => {
 });
 
 test('after a reconnect only what differs is heard', () => {
-  const { places, sent, send, listen, answer } = setUp();
+  const { places, sent, bodies, send, listen, answer } = setUp();
   const same = listen('/a');
   const changed = listen('/b');
   const gone = listen('/c');
@@ -221,8 +223,13 @@ test('after a reconnect only what differs is heard', () => {
     sent.slice(3).map(([, , path]) => path),
     ['/a', '/b', '/c'],
   );
-  places.push('d', { p: 'a', d: { x: 1 } });
+  const hash = nodeHash(parseNode({ x: 1 }));
+  assert.deepEqual(
+    bodies.slice(3).map(({ h }) => h),
+    [hash, hash, hash],
+  );
   places.push('d', { p: 'b', d: { x: 2 } });
+  places.push('d', { p: 'c', d: null });
   for (const number of [4, 5, 6]) answer(number);
   assert.deepEqual(same, [{ x: 1 }]);
   assert.deepEqual(changed, [{ x: 1 }, { x: 2 }]);
@@ -325,8 +332,12 @@ test('after a reconnect queries are asked again, and only what differs is heard'
   const asked = bodies.splice(0);
   places.detach();
   places.attach(send);
-  assert.deepEqual(bodies, asked);
-  places.push('d', { p: 'a', d: { x: 1 }, t: 1 });
+  const hash = nodeHash(parseNode({ x: 1 }));
+  assert.deepEqual(
+    bodies,
+    asked.map((body) => ({ ...body, h: hash })),
+  );
+  places.push('d', { p: 'b', d: null, t: 2 });
   for (const number of [3, 4]) answer(number);
   assert.deepEqual(same, [{ x: 1 }]);
   assert.deepEqual(gone, [{ x: 1 }, null]);
@@ -353,4 +364,34 @@ test('what the whole place hears is no part of a query that found nothing', () =
   assert.deepEqual(after, [null]);
   places.push('d', { p: 'a', d: { b: { x: 1 } }, t: 2 });
   assert.deepEqual(after, [null, { b: { x: 1 } }]);
+});
+
+test('what is known of a place is what any listen told of it, rather one that is current', () => {
+  const { places, listen, answer, send } = setUp();
+  listen('/a');
+  listen('/a/b', LAST_TWO);
+  places.push('d', { p: 'a', d: { b: { x: 1 }, c: 2 } });
+  answer(1);
+  places.push('d', { p: 'a/b', d: { x: 1 }, t: 2 });
+  answer(2);
+  const known = (path) => toPlain(places.nodeAt(path.split('/')));
+  assert.deepEqual([known('a/b/x'), known('a/c'), known('a/none'), known('z')], [1, 2, null, null]);
+  places.detach();
+  assert.equal(known('a/b/x'), 1, 'old, but all we know');
+  places.attach(send);
+  places.push('d', { p: 'a/b', d: { x: 5 }, t: 2 });
+  assert.deepEqual([known('a/b/x'), known('a/c')], [5, 2]);
+});
+
+test('what the server does without us is shown', () => {
+  const { places, listen, answer } = setUp();
+  const heard = listen('/a');
+  places.push('d', { p: 'a', d: { x: 1, y: 1 } });
+  answer(1);
+  places.detach();
+  places.presume([
+    [['a', 'x'], null],
+    [['a', 'y'], parseNode(2)],
+  ]);
+  assert.deepEqual(heard, [{ x: 1, y: 1 }, { y: 2 }]);
 });

@@ -42,6 +42,19 @@ test('a refusal rejects with the status as code and the sentence of the server',
   });
 });
 
+test('who asked hears of the answer at once, and of the next message later', () => {
+  const { requests, send } = setUp();
+  requests.attach(send);
+  const heard = [];
+  for (const name of ['a', 'b']) {
+    requests.ask('p', {}, name, (isGranted) => heard.push([name, isGranted])).catch(() => {});
+  }
+  answer(requests, 1);
+  assert.deepEqual(heard, [['a', true]]);
+  answer(requests, 2, 'permission_denied');
+  assert.deepEqual(heard.at(-1), ['b', false]);
+});
+
 test('what is unanswered is sent again, in order, under new numbers', () => {
   const { requests, sent, send } = setUp();
   requests.attach(send);
@@ -94,11 +107,11 @@ test('the value is taken when it is written, not when it is sent', () => {
   assert.equal(sent[0][2].d.a, 1);
 });
 
-test('a request too big for any server is refused here, both numbers told', async () => {
+test('a request too big for any server is refused here, both numbers told', () => {
   const { requests, sent, send } = setUp();
   requests.attach(send);
-  const asked = requests.ask('p', { d: 'é'.repeat(8 * 1024 * 1024) }, 'set /a');
-  await assert.rejects(asked, {
+  const body = { d: 'é'.repeat(8 * 1024 * 1024) };
+  assert.throws(() => requests.ask('p', body, 'set /a'), {
     code: 'TOO_BIG',
     message: 'set /a: has 16777224 bytes, at most 16777152 fit in one request',
   });

@@ -25,9 +25,9 @@ const setUp = async (token = null) => {
 test('writes wait for the connection and keep their order', async () => {
   const { sockets, session } = await setUp();
   const writes = [
-    session.set(['a'], 1),
-    session.update(['b'], { 'c/d': 2 }),
-    session.set(['e'], null),
+    session.data.set(['a'], 1),
+    session.data.update(['b'], { 'c/d': 2 }),
+    session.data.set(['e'], null),
   ];
   assert.deepEqual(sockets[0].taken(), []);
   sockets[0].greet();
@@ -46,12 +46,12 @@ test('after a reconnect come sign-in, listens, then unanswered writes', async ()
   await settled();
   sockets[0].answer(1);
   await settled();
-  session.listen(
+  session.data.listen(
     ['a'],
     EVERYTHING,
     valueHeardBy(() => {}),
   );
-  const write = session.set(['b'], 1);
+  const write = session.data.set(['b'], 1);
   assert.deepEqual(
     sockets[0].taken().map(([, action]) => action),
     ['auth', 'q', 'p'],
@@ -73,7 +73,7 @@ test('after a reconnect come sign-in, listens, then unanswered writes', async ()
 
 test('a read returns what the server answers', async () => {
   const { sockets, session } = await setUp();
-  const read = session.get(['a']);
+  const read = session.data.get(['a']);
   sockets[0].greet();
   assert.deepEqual(sockets[0].taken(), [[1, 'g', { p: '/a', q: {} }]]);
   sockets[0].answer(1, 'ok', { 0: 'x' });
@@ -83,7 +83,7 @@ test('a read returns what the server answers', async () => {
 test('a listener hears pushes', async () => {
   const { sockets, session } = await setUp();
   const heard = [];
-  session.listen(
+  session.data.listen(
     ['a'],
     EVERYTHING,
     valueHeardBy((node) => heard.push(toPlain(node))),
@@ -98,9 +98,9 @@ test('a listener hears pushes', async () => {
 test('the clock of the server makes the push ids', async () => {
   const { machine, sockets, session } = await setUp();
   sockets[0].greet('s', 1_435_000_000_000);
-  assert.equal(session.timeOffset, 1_435_000_000_000 - machine.now());
-  assert.equal(session.pushId(), '-JsReZs-------------');
-  assert.equal(session.pushId(), '-JsReZs------------0');
+  assert.equal(session.data.timeOffset, 1_435_000_000_000 - machine.now());
+  assert.equal(session.data.pushId(), '-JsReZs-------------');
+  assert.equal(session.data.pushId(), '-JsReZs------------0');
 });
 
 test('the state is told at once and with each change', async () => {
@@ -117,7 +117,7 @@ test('the state is told at once and with each change', async () => {
 
 test('a refused text token is reported, and the session goes on as nobody', async () => {
   const { machine, sockets, session, authErrors } = await setUp('bad');
-  const write = session.set(['a'], 1);
+  const write = session.data.set(['a'], 1);
   sockets[0].greet();
   await settled();
   sockets[0].answer(1, 'invalid_token', 'Could not parse auth token.');
@@ -154,7 +154,7 @@ test('no write is judged while the token is still being fetched', async () => {
         give = resolve;
       }),
   );
-  session.set(['a'], 1);
+  session.data.set(['a'], 1);
   sockets[0].greet();
   await settled();
   assert.deepEqual(sockets[0].taken(), []);
@@ -227,13 +227,13 @@ test('a token that changes while another is being fetched wins', async () => {
 test('closing rejects what waits and refuses what comes', async () => {
   const { machine, sockets, session } = await setUp();
   sockets[0].greet();
-  const write = session.set(['a'], 1);
+  const write = session.data.set(['a'], 1);
   session.close();
   await assert.rejects(write, { code: 'CLOSED' });
-  await assert.rejects(session.get(['a']), { code: 'CLOSED' });
+  await assert.rejects(session.data.get(['a']), { code: 'CLOSED' });
   assert.throws(
     () =>
-      session.listen(
+      session.data.listen(
         ['a'],
         EVERYTHING,
         valueHeardBy(() => {}),

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
+import { EventQueue } from '../event_queue.js';
 import { VALUE } from '../query_order.js';
 import { EVERYTHING, Selection } from '../selection.js';
 import { parseNode, toPlain } from '../tree.js';
@@ -10,7 +11,7 @@ const turn = () => Promise.resolve();
 
 /** A view; `listen(event)` returns the registration and what all of them hear, in one list. */
 const setUp = (selection = EVERYTHING) => {
-  const view = new View(selection);
+  const view = new View(selection, new EventQueue());
   const heard = [];
   const listen = (event, name = event) => {
     const onNews = (news) =>
@@ -135,4 +136,30 @@ test('a failure is told once to each, and is the end', () => {
     ['value', 'no'],
     ['child_added', 'no'],
   ]);
+});
+
+test('when a place is unknown again newcomers wait, the others keep what they heard', async () => {
+  const { view, listen, update, taken } = setUp();
+  listen('value', 'early');
+  update('mine');
+  view.lose();
+  listen('value', 'late');
+  await turn();
+  assert.deepEqual(taken(), [['early', 'mine']]);
+  update('mine');
+  assert.deepEqual(taken(), [['late', 'mine']]);
+  update('theirs');
+  assert.deepEqual(taken(), [
+    ['early', 'theirs'],
+    ['late', 'theirs'],
+  ]);
+});
+
+test('what the client itself listens by is not ended by off', () => {
+  const { view, update } = setUp();
+  const heard = [];
+  view.add({ event: 'value', onNews: () => heard.push(1), onError: () => {}, isOurs: true });
+  view.off();
+  update('data');
+  assert.deepEqual(heard, [1]);
 });

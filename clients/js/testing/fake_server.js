@@ -5,6 +5,7 @@
  * whole, as a merge or part by part, and whether what did not change is pushed all the same.
  */
 
+import { nodeHash } from '../hash.js';
 import { parseNode, nodeAt, withNodeAt } from '../tree.js';
 import { naiveWindow } from './naive_query.js';
 
@@ -65,11 +66,12 @@ export class FakeServer {
     return exported(nodeAt(this.#root, split(path)));
   }
 
-  listen({ p, q, t }) {
+  listen({ p, q, t, h }) {
     const listen = { path: p, query: q, tag: this.#isTagging ? t : undefined };
     this.#listens.set(nameOf(p, q), listen);
     const data = this.#windowOf(listen, this.#root);
-    if (data !== null || this.#chance.onceIn(2)) this.#push('d', listen, data);
+    const isSame = nodeHash(parseNode(data)) === h;
+    if (!isSame || this.#chance.onceIn(2)) this.#push('d', listen, data);
   }
 
   unlisten({ p, q }) {
@@ -156,7 +158,8 @@ function isObject(data) {
   return typeof data === 'object' && data !== null && !('.value' in data);
 }
 
-function exported(node) {
+/** Return a node in export form. */
+export function exported(node) {
   if (node === null) return null;
   const priority = node.priority === null ? {} : { '.priority': node.priority };
   if (node.children !== null) {
