@@ -97,7 +97,7 @@ class Listens:
             frames = await self._begin(watch, caller, None)
         except TreeError as error:
             log.info("a listen at %s ends as it starts anew: %s", watch, error.reason)
-            self.outbox.write(_cancel(watch, listen.sent))
+            self.outbox.write_answer(_cancel(watch, listen.sent))  # and what was held meanwhile
             return
         self.outbox.write_answer(*frames)
 
