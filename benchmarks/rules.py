@@ -120,7 +120,7 @@ def _medians(writers: list[Write], path: str, value: Value, count: int) -> tuple
 def _check(authority: Authority, patch: Patch, reader: Reader) -> None:
     operation = Operation("set", patch.changes[0][0])
     for _ in range(CHECKS):
-        authority.permit_write(patch, reader, MARY, NOW_MS, operation)
+        authority.permit_write(patch, reader, MARY, NOW_MS, operation=operation)
 
 
 def _as_async(action: Callable[[], None]) -> Callable[[], Awaitable[None]]:
