@@ -1,6 +1,9 @@
 """The PyPI package `firebase-admin`, unmodified, pointed here as one points it at the emulator."""
 
+import queue
+import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import firebase_admin
@@ -95,6 +98,50 @@ def test_it_gets_lists_as_lists(app: firebase_admin.App) -> None:
 def test_it_is_told_what_was_wrong(app: firebase_admin.App) -> None:
     with pytest.raises(InvalidArgumentError, match="Invalid data"):
         db.reference("wrong", app).set({"a.b": 1})
+
+
+def test_its_transactions_race_and_none_is_lost(app: firebase_admin.App) -> None:
+    counter = db.reference("counter", app)
+    counter.set(0)
+
+    def count(_: int) -> None:
+        for _ in range(5):
+            counter.transaction(lambda value: (value or 0) + 1)
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(count, range(4)))
+    assert counter.get() == 20
+
+
+def test_it_reads_and_writes_by_etag(app: firebase_admin.App) -> None:
+    place = db.reference("tagged", app)
+    assert place.get(etag=True) == (None, "null_etag")
+    place.set({"a": 1})
+    value, tag = place.get(etag=True)
+    assert value == {"a": 1}
+    assert place.get_if_changed(tag) == (False, None, None)
+    assert place.set_if_unchanged("null_etag", 5) == (False, {"a": 1}, tag)
+    assert place.set_if_unchanged(tag, 5)[0] is True
+    assert place.get() == 5
+
+
+# The SDK closes a stream under the thread that reads it, which then fails in `http.client`.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_its_listener_hears_the_value_and_every_change(app: firebase_admin.App) -> None:
+    place = db.reference("streamed", app)
+    place.set({"a": 1})
+    heard: queue.SimpleQueue[tuple[str, str, Any]] = queue.SimpleQueue()
+    registration = place.listen(lambda event: heard.put((event.event_type, event.path, event.data)))
+    assert heard.get(timeout=20) == ("put", "/", {"a": 1})
+    place.child("b").set("ü")
+    assert heard.get(timeout=20) == ("put", "/b", "ü")
+    place.update({"a": None, "c/d": 2})
+    assert heard.get(timeout=20) == ("patch", "/", {"a": None, "c/d": 2})
+    closing = threading.Thread(target=registration.close)  # it waits for one event more
+    closing.start()
+    place.child("e").set(1)
+    closing.join(timeout=20)
+    assert not closing.is_alive()
 
 
 def test_an_override_is_bound_by_the_rules(open_app: OpenApp, app: firebase_admin.App) -> None:

@@ -71,7 +71,7 @@ class RawClient:
         while line := self._stream.readline().strip():
             name, _, value = line.decode("latin-1").partition(":")
             headers[name.lower()] = value.strip()
-        size = 0 if method == "HEAD" or status == 204 else int(headers["content-length"])
+        size = 0 if method == "HEAD" or status in (204, 304) else int(headers["content-length"])
         return Answer(status, headers, self._stream.read(size))
 
     def is_closed_by_peer(self) -> bool:

@@ -238,21 +238,6 @@ def test_a_wrong_parameter_is_named(server: LiveServer, method: str, query: str,
     assert server.get("/users.json") == TREE["users"]
 
 
-@pytest.mark.parametrize(
-    "name, value",
-    [
-        ("If-Match", "abc"),
-        ("If-None-Match", "abc"),
-        ("X-Firebase-ETag", "true"),
-        ("Accept", "text/event-stream"),
-    ],
-)
-def test_what_a_later_version_answers_is_refused(server: LiveServer, name: str, value: str) -> None:
-    answer = server.ask("GET", "/users.json", headers={name: value})
-    assert (answer.status, answer.json["error"]) == (400, "This request is not supported.")
-    assert name.lower() in answer.json["detail"].lower()
-
-
 # Credentials
 
 

@@ -46,7 +46,9 @@ def json_answer(
     headers: Mapping[str, str] | None = None,
 ) -> Response:
     """Answer with JSON text."""
-    return Response(text, status, {**_headers(request), "Content-Type": JSON, **(headers or {})})
+    return Response(
+        text, status, {**common_headers(request), "Content-Type": JSON, **(headers or {})}
+    )
 
 
 def pieces_answer(request: Request, pieces: list[bytes]) -> Response:
@@ -54,19 +56,26 @@ def pieces_answer(request: Request, pieces: list[bytes]) -> Response:
     size = sum(map(len, pieces))
     if size <= CHUNK_BYTES:
         return json_answer(request, b"".join(pieces))
-    headers = {**_headers(request), "Content-Type": JSON, "Content-Length": str(size)}
+    headers = {**common_headers(request), "Content-Type": JSON, "Content-Length": str(size)}
     return _PiecesResponse(pieces, headers)
 
 
-def empty_answer(request: Request) -> Response:
-    """Answer 204, with nothing."""
-    return Response(status_code=204, headers=_headers(request))
+def empty_answer(
+    request: Request, status: int = 204, headers: Mapping[str, str] | None = None
+) -> Response:
+    """Answer with nothing: 204, or 304."""
+    return Response(status_code=status, headers={**common_headers(request), **(headers or {})})
+
+
+def tag_headers(tag: str) -> dict[str, str]:
+    """Return the headers that tell a value's tag, to scripts of other origins too."""
+    return {"ETag": tag, "Access-Control-Expose-Headers": "ETag"}
 
 
 def preflight_answer(request: Request) -> Response:
     """Answer what a browser asks before a request that is not simple (Fetch, CORS preflight)."""
     headers = {
-        **_headers(request),
+        **common_headers(request),
         "Access-Control-Allow-Methods": METHODS,
         "Access-Control-Max-Age": PREFLIGHT_SECONDS,
     }
@@ -86,7 +95,9 @@ def error_answer(request: Request, error: TreeError) -> Response:
         headers["Retry-After"] = RETRY_SECONDS
     if isinstance(error, BodyTooLarge):
         return _LastResponse(
-            format_json(content), error.http_status, {**_headers(request), "Content-Type": JSON}
+            format_json(content),
+            error.http_status,
+            {**common_headers(request), "Content-Type": JSON},
         )
     return json_answer(request, format_json(content), error.http_status, headers)
 
@@ -141,7 +152,8 @@ async def on_disconnect(request: Request, error: Exception) -> Response:
     return Response(status_code=400)
 
 
-def _headers(request: Request) -> dict[str, str]:
+def common_headers(request: Request) -> dict[str, str]:
+    """Return the headers of every answer."""
     origin = request.headers.get("origin", "")
     headers = {
         "Access-Control-Allow-Origin": "*",

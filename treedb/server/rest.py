@@ -6,9 +6,9 @@ only: the server's decoded path could move the boundary of a key.
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import orjson
 from starlette.requests import Request
@@ -16,13 +16,13 @@ from starlette.responses import Response
 
 from treedb.database import Database
 from treedb.errors import (
+    DataStale,
     IndexNotDefined,
     InvalidQuery,
     MethodNotAllowed,
     PermissionDenied,
     TooBigToRead,
     TooDeep,
-    UnsupportedRequest,
 )
 from treedb.paths.path import Path
 from treedb.rules.authority import Caller
@@ -31,18 +31,23 @@ from treedb.rules.scope import REST_READ
 from treedb.server.bodies import read_body
 from treedb.server.callers import Callers
 from treedb.server.credentials import auth_of
+from treedb.server.etags import NO_CONDITIONS, NULL, Conditions, conditions_of, tag_of
 from treedb.server.http_answers import (
+    common_headers,
     empty_answer,
     json_answer,
     pieces_answer,
     preflight_answer,
+    tag_headers,
 )
 from treedb.server.namespaces import Databases
 from treedb.server.parameters import Parameters, parse_parameters
+from treedb.server.streams import Stream, StreamResponse
+from treedb.sync.delivery import Watch
 from treedb.tree.arrays import to_plain
 from treedb.tree.forms import Form
 from treedb.tree.json_text import format_json, parse_json
-from treedb.tree.query import EVERYTHING
+from treedb.tree.query import EVERYTHING, Query
 from treedb.tree.values import Value
 from treedb.writes.request import Write, set_write, update_write
 from treedb.writes.writer import Written
@@ -51,8 +56,6 @@ ENDING: Final = b".json"
 INLINE_BYTES: Final = 256 * 1024  # larger texts are parsed, checked and written on a thread
 
 Result = TypeVar("Result")
-
-_CONDITIONS: Final = ("if-match", "if-none-match", "x-firebase-etag")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +68,7 @@ class Call:
     parameters: Parameters
     caller: Caller
     database: Database
+    conditions: Conditions = NO_CONDITIONS
 
 
 class Rest:
@@ -90,11 +94,17 @@ class Rest:
         variables = REST_READ if query is None else query_variables(query)
         caller = self._callers.caller(auth, variables, explains=parameters.explains)
         path = _path_of(request, method)
-        _refuse_unsupported(request)
+        conditions = conditions_of(request.headers, method)
+        if conditions.match is not None and query is not None:
+            raise InvalidQuery("if-match cannot be combined with orderBy.")
         if parameters.is_strict or parameters.is_dry_run:
             raise InvalidQuery("format=strict and dryRun are for /.settings/rules.json.")
         database = await self._databases.get(parameters.namespace)
-        return await verb(Call(request, method, path, parameters, caller, database))
+        call = Call(request, method, path, parameters, caller, database, conditions)
+        try:
+            return await verb(call)
+        except DataStale:
+            return await _stale_answer(call)
 
 
 def _method_of(request: Request, parameters: Parameters) -> str:
@@ -115,14 +125,8 @@ def _path_of(request: Request, method: str) -> Path:
     return Path.parse_url(raw.removesuffix(ENDING), allow_priority=method not in ("PATCH", "POST"))
 
 
-def _refuse_unsupported(request: Request) -> None:
-    for name in _CONDITIONS:
-        if name in request.headers:
-            raise UnsupportedRequest(f"The header {name}: this version has no ETags.")
-    if "text/event-stream" in request.headers.get("accept", ""):
-        raise UnsupportedRequest(
-            "Accept: text/event-stream: this version streams over websockets only, at /.ws."
-        )
+def _wants_stream(request: Request) -> bool:
+    return "text/event-stream" in request.headers.get("accept", "")
 
 
 # Reading
@@ -133,9 +137,13 @@ async def _get(call: Call) -> Response:
     if not call.database.is_indexed(call.path, query.order_by):
         await _check_readable(call, call.path)  # who may not read learns nothing of the rules
         raise IndexNotDefined(query.order_by.name, call.path)
+    if _wants_stream(call.request) and call.method == "GET":
+        return await _streamed(call, query)
     if call.parameters.is_silent:
         await _check_readable(call, call.path)
         return empty_answer(call.request)
+    if call.conditions.needs_tag:
+        return await _tagged(call, query)
     if call.parameters.levels is None or call.path.is_priority:
         form = call.parameters.form
         pieces = await call.database.get_json(call.path, form, call.caller, query)
@@ -144,6 +152,45 @@ async def _get(call: Call) -> Response:
     if call.parameters.is_pretty:
         pieces = [await _run(sum(map(len, pieces)), partial(_pretty, pieces))]
     return pieces_answer(call.request, pieces)
+
+
+async def _tagged(call: Call, query: Query, status: int = 200) -> Response:
+    """Answer a value with its tag, or 304 when that is the one the client has."""
+    if call.parameters.levels is not None:
+        raise InvalidQuery("shallow and depth have no ETag: leave one of them out.")
+    pieces = await call.database.get_json(call.path, Form.EXPORT, call.caller, query)
+    size_bytes = sum(map(len, pieces))
+
+    def work() -> tuple[str, bytes]:
+        value: Any = parse_json(b"".join(pieces))  # our own text, so it is in normal form
+        text = format_json(_formed(value, call.parameters.form))
+        return tag_of(value), _pretty([text]) if call.parameters.is_pretty else text
+
+    tag, text = await _run(size_bytes, work)
+    headers = tag_headers(tag)
+    if tag == call.conditions.none_match:
+        return empty_answer(call.request, 304, headers)
+    return json_answer(call.request, text, status, headers)
+
+
+async def _streamed(call: Call, query: Query) -> Response:
+    """Answer with the value and every change, until somebody leaves."""
+    if call.path.is_priority:
+        raise InvalidQuery("A priority has no stream: stream the value that it belongs to.")
+    watch = Watch(call.path, query if query.is_filtering else EVERYTHING)
+    stream = await Stream.open(watch, call.parameters.form, call.database, call.caller)
+    auth = call.caller.auth
+    if auth is not None and auth.expires_at_ms is not None:
+        call.database.call_at(auth.expires_at_ms, stream.revoke)
+    return StreamResponse(stream, watch, call.database, common_headers(call.request))
+
+
+async def _stale_answer(call: Call) -> Response:
+    """Answer a write whose tag is not the value's any more: with the value, and its tag.
+
+    Who may not read the value is told that, and nothing of it.
+    """
+    return await _tagged(replace(call, conditions=NO_CONDITIONS), EVERYTHING, 412)
 
 
 async def _truncated(call: Call, levels: int) -> bytes:
@@ -175,7 +222,8 @@ def _pretty(pieces: list[bytes]) -> bytes:
 
 
 async def _put(call: Call) -> Response:
-    return await _write_body(call, call.path, set_write, _set_answer)
+    build = partial(set_write, expected_hash=call.conditions.expected_hash)
+    return await _write_body(call, call.path, build, _set_answer)
 
 
 async def _patch(call: Call) -> Response:
@@ -194,8 +242,11 @@ async def _post(call: Call) -> Response:
 
 
 async def _delete(call: Call) -> Response:
-    await call.database.write(set_write(call.path, None, call.database.limits, caller=call.caller))
-    return _written_answer(call, b"null")
+    expected = call.conditions.expected_hash
+    limits, caller = call.database.limits, call.caller
+    write = set_write(call.path, None, limits, caller=caller, expected_hash=expected)
+    await call.database.write(write)
+    return _written_answer(call, b"null", NULL)
 
 
 Build = Callable[..., Write]
@@ -213,16 +264,18 @@ async def _write_body(call: Call, path: Path, build: Build, answer: Answer) -> R
 
     raw, write = await _run(len(body), request_of)
     written = await call.database.write(write)
-    if call.parameters.is_silent:
-        return empty_answer(call.request)
     shows_result = not write.has_server_values or await _may_read(call, path)
+    wants_tag = call.conditions.wants_tag and shows_result
 
-    def text_of() -> bytes:
+    def text_of() -> tuple[bytes, str]:
+        tag = tag_of(written.values[0] if written.values else None) if wants_tag else ""
+        if call.parameters.is_silent:
+            return b"", tag
         content = answer(raw, write, written if shows_result else None, call.parameters.form)
         text = format_json(content)
-        return _pretty([text]) if call.parameters.is_pretty else text
+        return _pretty([text]) if call.parameters.is_pretty else text, tag
 
-    return _written_answer(call, await _run(len(body), text_of))
+    return _written_answer(call, *await _run(len(body), text_of))
 
 
 async def _may_read(call: Call, path: Path) -> bool:
@@ -252,10 +305,11 @@ def _update_answer(raw: object, write: Write, written: Written | None, form: For
     }
 
 
-def _written_answer(call: Call, text: bytes) -> Response:
-    return (
-        empty_answer(call.request) if call.parameters.is_silent else json_answer(call.request, text)
-    )
+def _written_answer(call: Call, text: bytes, tag: str) -> Response:
+    headers = tag_headers(tag) if tag and call.conditions.wants_tag else {}
+    if call.parameters.is_silent:
+        return empty_answer(call.request, 204, headers)
+    return json_answer(call.request, text, 200, headers)
 
 
 def _formed(value: Value, form: Form) -> object:
