@@ -32,6 +32,7 @@ def main() -> None:
         rows = asyncio.run(queries.measure_queries(Path(directory), DEFAULT_LIMITS))
         rows += asyncio.run(queries.measure_writes(Path(directory), DEFAULT_LIMITS))
         rows += rooms.hot_room(Path(directory) / "rooms") + rooms.many_windows()
+        rows += rooms.stuck_client(Path(directory) / "stuck")
     print(f"\nQueries and indexes\n\n{table(rows)}", flush=True)
 
 

@@ -23,6 +23,7 @@ MESSAGE = {"author": "mchen", "text": "See you at the lab, then.", "at": 1_760_0
 LISTENERS = 1_000
 WRITES = 200
 RUNS = 5
+BIG_CHARS = 60_000  # what the stuck client is told each time
 LAST_50 = {"l": 50, "vf": "r"}
 
 
@@ -104,6 +105,37 @@ def _costs(
         costs.append((server.cpu_seconds() - start) / WRITES)
     listeners.close()
     return median(costs)
+
+
+def stuck_client(folder: FilePath) -> list[Row]:
+    """Measure how soon 1,000 hear of a write beside a client that has stopped to read."""
+    with RunningServer(folder, RULES) as server:
+        writer = Pipeline(server)
+        listeners = Listeners(server).listen(LISTENERS, "/rooms/hot", None)
+        without = _latencies(writer, listeners)
+        stuck = upgraded_socket(server.port)
+        ask = {"t": "d", "d": {"r": 1, "a": "q", "b": {"p": "/big", "h": ""}}}
+        stuck.sendall(ws_frame(json.dumps(ask).encode()))
+        beside = _latencies(writer, listeners)
+        stuck.close()
+        listeners.close()
+    remark = "from the write until the last has heard; the floor: without it"
+    return [
+        durations(f"{name} beside a stuck client", (ours, floor), remark)
+        for name, ours, floor in zip(("median", "p99"), beside, without, strict=True)
+    ]
+
+
+def _latencies(writer: Pipeline, listeners: Listeners) -> tuple[float, float]:
+    seconds = []
+    for _ in range(WRITES):
+        writer.write("/big/%d", "x" * BIG_CHARS, 1)
+        start = time.perf_counter()
+        writer.write("/rooms/hot/%d", MESSAGE, 1)
+        listeners.hear(1, LISTENERS)
+        seconds.append(time.perf_counter() - start)
+    seconds.sort()
+    return median(seconds), seconds[len(seconds) * 99 // 100]
 
 
 class _Deaf:

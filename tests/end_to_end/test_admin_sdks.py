@@ -4,8 +4,11 @@ Over http they always say that they are the emulator's owner. With a token of th
 https, as to a server in production.
 """
 
+import queue
+import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -153,6 +156,39 @@ def test_python_queries(app: firebase_admin.App) -> None:
     assert list(place.order_by_key().start_at("b").end_at("c").get()) == ["b", "c"]
     place.set({"x": 3, "y": 1, "z": 2})
     assert list(place.order_by_value().limit_to_last(2).get()) == ["z", "x"]
+
+
+def test_python_transactions_go_by_etag(app: firebase_admin.App) -> None:
+    counter = db.reference("python/counter", app)
+    counter.set(0)
+
+    def count(_: int) -> None:
+        for _ in range(5):
+            counter.transaction(lambda value: (value or 0) + 1)
+
+    with ThreadPoolExecutor(3) as pool:
+        list(pool.map(count, range(3)))
+    value, tag = counter.get(etag=True)
+    assert value == 15
+    assert counter.set_if_unchanged("null_etag", 1) == (False, 15, tag)
+    assert counter.get_if_changed(tag) == (False, None, None)
+
+
+# The SDK closes a stream under the thread that reads it, which then fails in `http.client`.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_python_listens(app: firebase_admin.App) -> None:
+    place = db.reference("python/streamed", app)
+    place.set({"a": 1})
+    heard: queue.SimpleQueue[tuple[str, str, Any]] = queue.SimpleQueue()
+    registration = place.listen(lambda event: heard.put((event.event_type, event.path, event.data)))
+    assert heard.get(timeout=20) == ("put", "/", {"a": 1})
+    place.update({"a": None, "c/d": "ü"})
+    assert heard.get(timeout=20) == ("patch", "/", {"a": None, "c/d": "ü"})
+    closing = threading.Thread(target=registration.close)  # it waits for one event more
+    closing.start()
+    place.child("e").set(1)
+    closing.join(timeout=20)
+    assert not closing.is_alive()
 
 
 def test_python_may_act_as_a_user_whom_the_rules_bind(world: World) -> None:
