@@ -53,7 +53,7 @@ const heardBy = (heard, expected) =>
 const add = (value) => (value ?? 0) + 1;
 
 /** Increment until it is done: among many at once the 25 attempts may run out, as with Firebase. */
-async function increment(ref) {
+async function countUp(ref) {
   for (;;) {
     try {
       return await ref.transaction(add);
@@ -72,7 +72,7 @@ after(() => {
 
 test('20 clients that increment 100 times each by transaction come to 2,000', async () => {
   const refs = Array.from({ length: 20 }, () => database().ref('/counter'));
-  const all = refs.flatMap((ref) => Array.from({ length: 100 }, () => increment(ref)));
+  const all = refs.flatMap((ref) => Array.from({ length: 100 }, () => countUp(ref)));
   for (const { committed } of await Promise.all(all)) assert.equal(committed, true);
   assert.equal((await refs[0].get()).val(), 2000);
 });
@@ -81,7 +81,7 @@ test('clients that increment one after the other lose none', async () => {
   const refs = Array.from({ length: 4 }, () => database().ref('/turns'));
   await Promise.all(
     refs.map(async (ref) => {
-      for (let count = 0; count < 25; count += 1) await increment(ref);
+      for (let count = 0; count < 25; count += 1) await countUp(ref);
     }),
   );
   assert.equal((await refs[0].get()).val(), 100);
