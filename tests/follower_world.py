@@ -7,9 +7,10 @@ from treedb.access import Access
 from treedb.auth.identity import Auth
 from treedb.clock import SystemClock
 from treedb.config import DEFAULT_LIMITS
-from treedb.follower import Follower, Schedule
+from treedb.follower import Follower
 from treedb.paths.path import Path
 from treedb.rules.authority import NOBODY, Caller
+from treedb.schedule import Schedule
 from treedb.store.kept_rules import KeptRules, Origin
 from treedb.store.store import Store
 from treedb.sync.delivery import Delivery, Watch

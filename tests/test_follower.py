@@ -7,8 +7,9 @@ import pytest
 
 from tests.follower_world import CLOSED, LIMITS, MARY, MEMBERS, OPEN, ROOM, Recorder, World
 from treedb.access import Access
+from treedb.doubts import RECHECK_SECONDS
 from treedb.errors import PermissionDenied
-from treedb.follower import RECHECK_SECONDS, TURN_SECONDS
+from treedb.follower import TURN_SECONDS
 from treedb.paths.path import ROOT, Path
 from treedb.rules.authority import NOBODY
 from treedb.store.store import Store

@@ -11,11 +11,12 @@ from pathlib import Path as FilePath
 import pytest
 
 from tests.follower_world import CLOSED, LIMITS, MEMBERS, OPEN, World
-from treedb import follower as follower_module
+from treedb import doubts as doubts_module
 from treedb.access import Access
 from treedb.auth.identity import Auth
+from treedb.doubts import RECHECK_SECONDS
 from treedb.errors import PermissionDenied
-from treedb.follower import RECHECK_SECONDS, TURN_SECONDS
+from treedb.follower import TURN_SECONDS
 from treedb.paths.path import ROOT, Path
 from treedb.rules.authority import Caller
 from treedb.store.store import Store
@@ -182,8 +183,8 @@ class History:
 def test_nobody_hears_what_is_not_for_them_and_nobody_misses_anything(
     store: Store, seed: int, number: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(follower_module, "RECHECK_SLICE", 2)
-    monkeypatch.setattr(follower_module, "FEW_CHANGES", number % 2)
+    monkeypatch.setattr(doubts_module, "RECHECK_SLICE", 2)
+    monkeypatch.setattr(doubts_module, "FEW_CHANGES", number % 2)
     history = History(World(store, Access(MEMBERS)), random.Random(seed + number))
     history.world.clock.step = TURN_SECONDS * (number % 3)
     for _ in range(STEPS):
@@ -198,5 +199,5 @@ def test_nobody_hears_what_is_not_for_them_and_nobody_misses_anything(
         assert history.states[-1].allows(ear.room, ear.uid)
         after = range(ear.joined_at + 1, last + 1)
         assert ear.heard == [each for each in after if ear.room in history.states[each].touched]
-    assert not history.world.follower._doubted
+    assert not history.world.follower._doubts._doubted
     assert history.world.commit(ROOT, None).revision == last + 1

@@ -1,13 +1,13 @@
 """Windows that take long are read a slice at a time, and told of when their snapshot is published."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
 from pathlib import Path as FilePath
 
 import pytest
 
 from tests.follower_world import LIMITS
-from treedb.errors import TooBigToRead
+from treedb.errors import TreeError
 from treedb.paths.path import Path
 from treedb.slow_reads import SlowReads
 from treedb.store.store import Store
@@ -18,7 +18,7 @@ from treedb.tree.patch import Patch
 from treedb.tree.query import Query
 from treedb.tree.query_order import by_child
 from treedb.tree.values import Value
-from treedb.window_upkeep import WindowUpkeep
+from treedb.window_upkeep import Chosen, WindowUpkeep
 
 LIST = Path(("list",))
 LAST = Query(by_child("n"), limit=2, keeps_last=True)
@@ -33,10 +33,6 @@ class Deaf:
         raise AssertionError("a read cancels nobody")
 
 
-def refuse(view: View, error: TooBigToRead) -> None:
-    raise AssertionError(f"{view.place} was given up: {error}")
-
-
 class Desk:
     """Slow reads over a list of fifty, ten children in each turn."""
 
@@ -49,11 +45,15 @@ class Desk:
             transaction.commit()
         self.soon: list[Callable[[], None]] = []
         self.ended = 0
-        upkeep = WindowUpkeep(limits, refuse)
+        self.given_up: list[View] = []
+        upkeep = WindowUpkeep(limits, self._give_up)
         self.reads = SlowReads(self.store, upkeep, self.soon.append, self._count)
 
     def _count(self) -> None:
         self.ended += 1
+
+    def _give_up(self, view: View, error: TreeError) -> None:
+        self.given_up.append(view)
 
     def view(self) -> View:
         view, listener = View(LIST, LAST), Deaf()
@@ -81,6 +81,7 @@ def test_a_read_takes_turns_and_ends_with_what_the_query_chooses(desk: Desk) -> 
     desk.reads.start(view)
     assert desk.turns() >= COUNT // 10
     assert desk.ended
+    assert desk.given_up == []
     (done,) = desk.reads.take_done(1)
     assert (done.view, done.revision) == (view, 1)
     assert done.chosen == [("k48", {"n": 48}), ("k49", {"n": 49})]
@@ -108,3 +109,22 @@ def test_what_nobody_watches_any_more_is_not_read_on(desk: Desk) -> None:
     view.members.clear()
     assert desk.turns() == 1
     assert (desk.ended, len(desk.reads)) == (0, 0)
+
+
+def test_a_read_that_fails_is_given_up_and_the_others_go_on(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    bad, good = desk.view(), desk.view()
+    desk.reads.start(good)
+    desk.reads.start(bad)
+
+    def broken() -> Generator[None, None, Chosen | None]:
+        yield
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(desk.reads._reads[1], "steps", broken())
+    desk.turns()
+    assert desk.given_up == [bad]
+    assert [each.view for each in desk.reads.take_done(1)] == [good]
+    assert len(desk.reads) == 0
+    assert "ZeroDivisionError" in caplog.text

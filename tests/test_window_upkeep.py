@@ -8,7 +8,7 @@ from typing import TypeVar
 import pytest
 
 from tests.follower_world import LIMITS
-from treedb.errors import TooBigToRead
+from treedb.errors import TreeError
 from treedb.paths.path import Path
 from treedb.store.index_definitions import IndexPlace
 from treedb.store.store import Store
@@ -72,7 +72,7 @@ def end_of(steps: Generator[None, None, Result]) -> Result:
             return result
 
 
-def refuse(view: View, error: TooBigToRead) -> None:
+def refuse(view: View, error: TreeError) -> None:
     raise AssertionError(f"{view.place} was given up: {error}")
 
 

@@ -22,7 +22,7 @@ from treedb.clock import SystemClock
 from treedb.config import Limits
 from treedb.errors import InsufficientStorage, TooBigToRead, TreeError, Unavailable
 from treedb.first_value import NO_COPY, Claim, FirstValue, FirstValues
-from treedb.follower import Follower, Schedule
+from treedb.follower import Follower
 from treedb.index_advice import IndexAdvice
 from treedb.paths.path import Path
 from treedb.paths.push_id import PushIds
@@ -30,6 +30,7 @@ from treedb.rules.authority import Caller
 from treedb.rules.cache import ruleset_of
 from treedb.rules.coverage import merge_reports
 from treedb.rules.ruleset import Ruleset
+from treedb.schedule import Schedule
 from treedb.store.index_definitions import IndexProgress
 from treedb.store.kept_rules import KeptRules, Origin
 from treedb.store.query_reading import read_query

@@ -4,32 +4,25 @@ For every commit, in this order: other rules are put in force; listeners whose p
 commit may end are asked about again, and told when it is over; everybody else hears of it; and
 when all of a group commit is published its senders are answered. It runs on the event loop, in
 turns, and is scheduled by whoever owns the loop.
-
-A permission that may be over is *in doubt* until the rules are asked again: when other rules are
-put, when its listener goes on as somebody else, when data changes that its rule read. Nobody hears
-of a commit on a permission in doubt. So asking may take several turns, and may wait for a while
-where nothing is to be delivered; what is delivered is permitted.
 """
 
 import logging
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from itertools import islice
 
 from treedb.access import Access
 from treedb.clock import SystemClock
-from treedb.errors import ExpiredToken, PermissionDenied, TooBigToRead, Unavailable
+from treedb.doubts import Doubts
+from treedb.errors import TreeError, Unavailable
 from treedb.paths.path import Path
 from treedb.rules.authority import Caller
+from treedb.schedule import Schedule
 from treedb.slow_reads import SlowReads
 from treedb.store.store import Snapshot, Store
 from treedb.sync.delivery import Listener, Watch
-from treedb.sync.grants import Grant, Grants
 from treedb.sync.hub import Hub
 from treedb.sync.view import View
 from treedb.tree.commit import Commit
-from treedb.tree.patch import Patch
 from treedb.tree.values import Value
 from treedb.unpublished import unpublished
 from treedb.window_upkeep import Chosen, Published, WindowUpkeep
@@ -39,23 +32,8 @@ log = logging.getLogger("treedb.follower")
 
 # The longest the follower keeps the event loop before it lets others have it.
 TURN_SECONDS = 0.005
-# A grant is asked about again for changed data at most this often, so that a rule that reads a
-# place which changes all the time does not cost more than the writes themselves.
-RECHECK_SECONDS = 0.1
-# Permissions asked about before others may have the loop: some 25 us each, so about 1 ms.
-RECHECK_SLICE = 50
 # Slices of a window that publishing waits for; one that takes longer is read beside it.
 PATIENCE = 20
-# Changes of a commit that are compared with each permission in doubt; with more, all are asked.
-FEW_CHANGES = 8
-
-
-@dataclass(frozen=True, slots=True)
-class Schedule:
-    """The event loop as the follower needs it: run something soon, or after some seconds."""
-
-    soon: Callable[[Callable[[], None]], object]
-    later: Callable[[float, Callable[[], None]], object]
 
 
 class Follower:
@@ -77,11 +55,9 @@ class Follower:
         self._hub = Hub()
         self._upkeep = WindowUpkeep(store.limits, self._give_up)
         self._slow_reads = SlowReads(store, self._upkeep, schedule.soon, self._look_again)
-        self._grants = Grants()
+        self._doubts = Doubts(store, clock, schedule, self.permit, self._permission_ended)
         self._batches: deque[Batch] = deque()
         self._publishing: Iterator[None] | None = None
-        self._doubted: dict[Grant, Caller] = {}
-        self._is_settling = False
         self._rules_revision = 0
         self.authority = access.authority()
         self.revision = 0
@@ -123,9 +99,8 @@ class Follower:
 
         With `held`, what comes is kept until `release`. A watch of a query has to `begin` before.
         """
-        depends_on = self.permit(watch.place, snapshot, caller)
+        self._doubts.permit(watch, listener, snapshot, caller)
         self._hub.join(watch, listener, snapshot.revision, held=held)
-        self._grants.add(Grant(watch, listener, caller, depends_on, self._clock.monotonic()))
 
     def begin(self, watch: Watch, chosen: list[tuple[str, Value]], revision: int) -> bool:
         """Take the children that a query chose in the snapshot its listener joined with.
@@ -144,9 +119,7 @@ class Follower:
 
     def confirm(self, watch: Watch, listener: Listener) -> None:
         """End a listen now, if its permission is in doubt and is not given any more."""
-        grant = self._grants.get(watch, listener)
-        if grant in self._doubted:
-            self._ask_about([grant])
+        self._doubts.confirm(watch, listener)
 
     def release(self, watch: Watch, listener: Listener) -> None:
         """Deliver what was kept for a held listener, and from now on everything at once."""
@@ -157,19 +130,14 @@ class Follower:
     def leave(self, watch: Watch, listener: Listener) -> None:
         """Stop a listen; nothing happens when there is none."""
         self._hub.leave(watch, listener)
-        self._grants.remove(watch, listener)
+        self._doubts.forget(watch, listener)
 
     def act_as(self, listener: Listener, caller: Caller) -> None:
         """Let a listener go on as somebody else, where that one may listen too.
 
         What each of its listens asks for stays as it is, whatever the caller's query.
         """
-        grants = self._grants.of(listener)
-        for grant in grants:
-            self._doubted[grant] = replace(caller, query=grant.caller.query)
-        self._ask_about(grants[:RECHECK_SLICE])
-        if len(grants) > RECHECK_SLICE:
-            self._schedule.soon(self._settle_doubts)
+        self._doubts.doubt_listener(listener, caller)
 
     # Commits
 
@@ -197,8 +165,7 @@ class Follower:
             # A fault of ours. Nobody may go on with a hole in what it heard, and everybody else's
             # writes go on.
             log.exception("publishing failed: every listen of this database ends")
-            for grant in self._grants.every():
-                self._end(grant)
+            self._doubts.end_all()
             self._publishing = self._publish_all()
             self._schedule.soon(self._take_turn)
             return
@@ -232,17 +199,16 @@ class Follower:
         """Publish one commit; yields where it may pause, before anybody hears of it."""
         if commit.rules is not None:
             self._put_in_force(commit.revision, commit.rules)
-            yield from self._recheck(self._doubt(self._grants.every()))
+            yield from self._doubts.doubt_all()
         elif self._access.rechecks_data:
-            yield from self._recheck(self._doubt_depending_on(commit.patch))
+            yield from self._doubts.doubt_depending_on(commit.patch)
         learnt = []
         for view, changes in self._hub.touched(commit):
             delivery = yield from self._upkeep.learn(view, changes, commit.revision, published)
             self._hub.refresh(view)
             if delivery is not None:
                 learnt.append((view, delivery))
-        while doubted := self._doubted_about(commit.patch):
-            yield from self._recheck(doubted)
+        yield from self._doubts.settle_about(commit.patch)
         for view, delivery in learnt:
             view.tell(delivery)
         self.revision = commit.revision
@@ -281,12 +247,16 @@ class Follower:
                 yield from self._finish(view, end.value, snapshot.revision)
                 return
             yield
-        self._slow_reads.start(view)
+        try:
+            self._slow_reads.start(view)
+        except Unavailable:
+            log.warning("a window waits for the next commit to be read anew: too many readers")
+            view.stop_reading()
+            self._hub.refresh(view)
 
     def _finish(self, view: View, chosen: Chosen | None, revision: int) -> Iterator[None]:
         """Tell of a window that was read anew, unless nobody watches it any more."""
-        while doubted := [each for each in self._doubted if each.watch.place == view.place]:
-            yield from self._recheck(doubted)
+        yield from self._doubts.settle_at(view.place)
         if chosen is None or not view.members:
             return
         delivery = view.finish_reading(chosen, revision)
@@ -294,13 +264,17 @@ class Follower:
         if delivery is not None:
             view.tell(delivery)
 
-    def _give_up(self, view: View, error: TooBigToRead) -> None:
-        """End the listens of a view that has come to hold more than may be read."""
+    def _give_up(self, view: View, error: TreeError) -> None:
+        """End the listens of a view that cannot be read, mostly as it has come to hold too much."""
         log.warning("%d listens at %s end: %s", len(view.members), view.place, error.reason)
         for member in list(view.members.values()):
             watch = Watch(view.place, view.query, member.tag)
-            self.leave(watch, member.listener)
-            member.listener.cancel(watch)
+            self._doubts.forget(watch, member.listener)
+            self._permission_ended(watch, member.listener)
+
+    def _permission_ended(self, watch: Watch, listener: Listener) -> None:
+        self._hub.leave(watch, listener)
+        listener.cancel(watch)
 
     def _follow_rules(self, snapshot: Snapshot) -> None:
         """Put the rules of a snapshot in force; its commit may not be published yet."""
@@ -313,87 +287,3 @@ class Follower:
         if revision > self._rules_revision:
             self.authority = self._access.authority(text)
             self._rules_revision = revision
-
-    # Permissions in doubt
-
-    def _doubt(self, grants: list[Grant]) -> list[Grant]:
-        for grant in grants:
-            self._doubted.setdefault(grant, grant.caller)
-        return grants
-
-    def _doubt_depending_on(self, patch: Patch) -> list[Grant]:
-        """Doubt the grants that changed data may end; return those not asked about just now.
-
-        The others are asked about before they are needed, or soon.
-        """
-        grants = self._doubt(self._grants.depending_on(patch))
-        recent = self._clock.monotonic() - RECHECK_SECONDS
-        overdue = [grant for grant in grants if grant.checked_at <= recent]
-        if len(overdue) < len(grants) and not self._is_settling:
-            self._is_settling = True
-            self._schedule.later(RECHECK_SECONDS, self._settle_doubts)
-        return overdue
-
-    def _doubted_about(self, patch: Patch) -> list[Grant]:
-        """Return the grants in doubt whose listeners would hear of a patch."""
-        if len(patch.changes) > FEW_CHANGES:
-            return list(self._doubted)
-        return [
-            grant
-            for grant in self._doubted
-            if any(_meet(grant.watch.place, path) for path, _ in patch.changes)
-        ]
-
-    def _settle_doubts(self) -> None:
-        """Ask about whoever is in doubt, a slice in each turn."""
-        self._ask_about(list(islice(self._doubted, RECHECK_SLICE)))
-        self._is_settling = bool(self._doubted)
-        if self._is_settling:
-            self._schedule.soon(self._settle_doubts)
-
-    def _recheck(self, grants: list[Grant]) -> Iterator[None]:
-        """Ask about grants in doubt; yields where it may pause."""
-        for start in range(0, len(grants), RECHECK_SLICE):
-            self._ask_about(grants[start : start + RECHECK_SLICE])
-            yield
-
-    def _ask_about(self, grants: list[Grant]) -> None:
-        """Renew grants in doubt as rules and tree are now, and end those they no longer give."""
-        doubted = [
-            (grant, caller)
-            for grant in grants
-            if (caller := self._doubted.pop(grant, None)) is not None
-            and self._grants.get(grant.watch, grant.listener) is grant  # not left, nor renewed
-        ]
-        if not doubted:
-            return
-        try:
-            snapshot = self._store.snapshot()
-        except Unavailable:
-            log.exception("%d listens end: their rules cannot be asked", len(doubted))
-            for grant, _ in doubted:
-                self._end(grant)
-            return
-        with snapshot:
-            for grant, caller in doubted:
-                self._renew(grant, caller, snapshot)
-
-    def _renew(self, grant: Grant, caller: Caller, snapshot: Snapshot) -> None:
-        unexplained = Caller(caller.auth, caller.query)  # a cancel does not tell why
-        try:
-            depends_on = self.permit(grant.watch.place, snapshot, unexplained)
-        except (PermissionDenied, ExpiredToken):
-            self._end(grant)
-            return
-        checked_at = self._clock.monotonic()
-        self._grants.add(
-            replace(grant, caller=caller, depends_on=depends_on, checked_at=checked_at)
-        )
-
-    def _end(self, grant: Grant) -> None:
-        self.leave(grant.watch, grant.listener)
-        grant.listener.cancel(grant.watch)
-
-
-def _meet(one: Path, other: Path) -> bool:
-    return one.contains(other) or other.contains(one)

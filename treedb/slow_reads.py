@@ -6,12 +6,16 @@ read here, a slice in each turn of the event loop, from a snapshot of its own. I
 little later than others, and of what changed meanwhile later still, but of nothing wrongly.
 """
 
+import logging
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
 
+from treedb.errors import Unavailable
 from treedb.store.store import Snapshot, Store
 from treedb.sync.view import View
 from treedb.window_upkeep import Chosen, WindowUpkeep
+
+log = logging.getLogger("treedb.follower")
 
 
 @dataclass(slots=True, eq=False)
@@ -79,6 +83,12 @@ class SlowReads:
                 each.chosen = end.value
                 each.snapshot.close()
                 self._done.append(each)
+            except Exception:
+                # A fault of ours, or of the disk. Nobody may wait for this window for ever, and
+                # the other reads go on.
+                log.exception("reading a window at %s failed", each.view.place)
+                each.snapshot.close()
+                self._upkeep.give_up(each.view, Unavailable("reading it failed"))
             else:
                 going.append(each)
         self._reads = going

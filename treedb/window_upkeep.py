@@ -12,7 +12,7 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 
 from treedb.config import Limits
-from treedb.errors import TooBigToRead
+from treedb.errors import TooBigToRead, TreeError
 from treedb.paths.order import encode_path
 from treedb.paths.path import Path
 from treedb.store.query_reading import read_query
@@ -51,10 +51,10 @@ class Published:
 
 @dataclass(frozen=True, slots=True)
 class WindowUpkeep:
-    """How views come to what they need; `give_up` ends one that holds more than may be read."""
+    """How views come to what they need; `give_up` ends one that cannot be read."""
 
     limits: Limits
-    give_up: Callable[[View, TooBigToRead], None]
+    give_up: Callable[[View, TreeError], None]
 
     def learn(
         self, view: View, changes: Learnt, revision: int, published: Published

@@ -16,7 +16,7 @@ from treedb.auth.identity import Auth
 from treedb.clock import SystemClock
 from treedb.config import DEFAULT_LIMITS
 from treedb.database import Database
-from treedb.follower import RECHECK_SLICE
+from treedb.doubts import RECHECK_SLICE
 from treedb.paths.path import Path
 from treedb.rules.authority import SERVER, Caller
 from treedb.server.session import INLINE_BYTES
@@ -169,8 +169,8 @@ async def test_rules_put_while_a_token_is_late_end_its_listens(database: Databas
         await clients[uid].ask("auth", cred="any")
         assert (await clients[uid].ask("q", p=f"/own/{uid}", h=""))[0] == "ok"
         late = replace(auth, expires_at_ms=ends_ms)
-        for grant in database._follower._grants.of(clients[uid].session._outbox):
-            database._follower._grants.add(replace(grant, caller=Caller(late)))
+        for grant in database._follower._doubts._grants.of(clients[uid].session._outbox):
+            database._follower._doubts._grants.add(replace(grant, caller=Caller(late)))
     await database.put_rules(RULES + " ", Origin.ADMIN)
     for uid, kind in (("late", "c"), ("mchen", "d")):
         await write(database, f"/own/{uid}", 1)

@@ -17,6 +17,7 @@ from tests.simulation.peer import Connection, Request
 from tests.simulation.validators import VALIDATORS
 from tests.simulation.world import CLIENTS, LIMITS, RULES, SteppedWriter, World, expiry_in
 from treedb import database as database_module
+from treedb import doubts as doubts_module
 from treedb import first_value as first_value_module
 from treedb import follower as follower_module
 from treedb.server import outbox as outbox_module
@@ -288,8 +289,8 @@ def simulate(folder: FilePath, seed: int, patch: pytest.MonkeyPatch, steps: int 
     patch.setattr(first_value_module, "INLINE_BYTES", choice.choice((10, 16384)))
     patch.setattr(session_module, "INLINE_BYTES", choice.choice((60, 1 << 18)))
     patch.setattr(outbox_module, "INLINE_BYTES", choice.choice((20, 1 << 20)))
-    patch.setattr(follower_module, "RECHECK_SLICE", choice.choice((1, 2, 50)))
-    patch.setattr(follower_module, "FEW_CHANGES", choice.choice((0, 1, 8)))
+    patch.setattr(doubts_module, "RECHECK_SLICE", choice.choice((1, 2, 50)))
+    patch.setattr(doubts_module, "FEW_CHANGES", choice.choice((0, 1, 8)))
     patch.setattr(follower_module, "PATIENCE", choice.choice((0, 1, 20)))
     limits = replace(
         LIMITS,

@@ -13,6 +13,7 @@ import pytest
 
 from tests.simulation import validators
 from tests.simulation.simulation import simulate
+from treedb.doubts import Doubts
 from treedb.first_value import Claim, FirstValue, FirstValues
 from treedb.follower import Follower
 from treedb.paths.path import Path
@@ -62,9 +63,9 @@ def answer_at_once(follower: Follower, batch: Batch) -> None:
     arrived(follower, replace(batch, outcomes=()))
 
 
-def ask_nothing(follower: Follower, grants: list[Grant]) -> None:
+def ask_nothing(doubts: Doubts, grants: list[Grant]) -> None:
     for grant in grants:
-        follower._doubted.pop(grant, None)
+        doubts._doubted.pop(grant, None)
 
 
 def deliver_in_parts(outbox: Outbox, delivery: Delivery, tag: int | None) -> None:
@@ -132,7 +133,7 @@ CANARIES = {
         Follower, "arrived", answer_at_once, validators.told_before_acknowledged
     ),
     "permissions in doubt are not asked about": Canary(
-        Follower, "_ask_about", ask_nothing, validators.revoked_promptly
+        Doubts, "_ask_about", ask_nothing, validators.revoked_promptly
     ),
     "a commit is told in parts": Canary(Outbox, "deliver", deliver_in_parts, validators.atomic),
     "a copy is believed to be right": Canary(FirstValues, "of", believe, validators.resumable),

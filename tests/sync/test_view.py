@@ -130,6 +130,19 @@ def test_what_is_touched_while_a_window_is_read_is_for_the_next_time() -> None:
     assert view.is_settled
 
 
+def test_a_read_that_is_given_up_is_still_to_be_made_with_what_was_touched_since() -> None:
+    view = a_window([("b", 1), ("c", 1)], 1)
+    view.unsettle([(("c",), None)], 2)
+    view.start_reading()
+    view.learn([(("b",), 5)], 4)
+    view.stop_reading()
+    assert view.is_to_be_read
+    view.start_reading()
+    told = view.finish_reading([("b", 5)], 4)
+    assert told == Delivery(LIST, Merge(LIST, ((("b",), 5), (("c",), None))), 4, LAST)
+    assert view.is_settled
+
+
 @pytest.mark.parametrize("joined_at, gets_all", [(1, False), (2, True), (3, True), (4, False)])
 def test_who_joined_between_makes_a_reset_tell_the_whole(joined_at: int, *, gets_all: bool) -> None:
     view = a_window([("b", 1), ("c", 1)], 1, joined_at)

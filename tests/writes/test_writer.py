@@ -23,7 +23,7 @@ from treedb.paths.path import ROOT, Path
 from treedb.rules.authority import Authority
 from treedb.rules.loader import parse_rules
 from treedb.store.kept_rules import KeptRules, Origin
-from treedb.store.store import Store, WriteTransaction, fault
+from treedb.store.store import Snapshot, Store, WriteTransaction, fault
 from treedb.tree.commit import Commit
 from treedb.tree.values import Value
 from treedb.writes.request import RulesChange, Write, set_write, update_write
@@ -205,6 +205,24 @@ def test_an_unexpected_failure_is_logged_and_only_its_write_fails(
     assert isinstance(results["bad"], Unavailable)
     assert desk.tree() == {"a": "a", "b": "b"}
     assert "ZeroDivisionError" in caplog.text
+
+
+def test_what_fails_after_the_commit_does_not_write_again(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(store: Store) -> Snapshot:
+        raise Unavailable("no reader")
+
+    desk.writer.takes_snapshots = True
+    monkeypatch.setattr(Store, "snapshot", fail)
+    desk.writer.submit(RulesChange('{"rules": {".write": true}}', Origin.ADMIN), "rules")
+    for number in range(2):
+        desk.writer.submit(a_set("/n", {".sv": {"increment": 1}}), number)
+    desk.writer.start()
+    results = desk.results(3)
+    monkeypatch.undo()
+    assert [results[0], results[1]] == [Written(2, (1,)), Written(3, (2,))]
+    assert desk.tree() == {"n": 2}
 
 
 def test_rules_bind_from_the_write_after_them_on(desk: Desk) -> None:

@@ -275,9 +275,9 @@ class Store:
                 self.check_readers()
                 if attempt == 2:
                     raise Unavailable("too many reads at once, try again") from None
-            except lmdb.Error:
+            except lmdb.Error as error:
                 self.ended()
-                raise
+                raise fault(error) from error
         raise Unavailable("the map keeps changing, try again")
 
     def _resize(self, size: int) -> bool:

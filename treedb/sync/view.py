@@ -126,6 +126,15 @@ class View:
         assert self.is_to_be_read, "a window is read anew when it has to be, and once at a time"
         self.being_read, self.unseen = self.unseen, None
 
+    def stop_reading(self) -> None:
+        """Give up a read that was begun; the window is still to be read anew."""
+        begun, self.being_read = self.being_read, None
+        assert begun is not None, "a read that is given up has begun"
+        later = self.unseen
+        until = begun.until if later is None else later.until
+        keys = begun.keys if later is None else _both(begun.keys, later.keys)
+        self.unseen = Unseen(begun.since, until, keys)
+
     def finish_reading(self, chosen: list[tuple[str, Value]], revision: int) -> Delivery | None:
         """Take the children chosen at a revision that is published; return what to tell."""
         seen, self.being_read = self.being_read, None

@@ -10,7 +10,7 @@ import logging
 import queue
 import threading
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from treedb.clock import SystemClock
 from treedb.errors import InsufficientStorage, MapFull, StoreError, TreeError, Unavailable
@@ -139,7 +139,7 @@ class Writer:
         while True:
             jobs, stopping = self._take()
             if jobs:
-                self._done(self._process(jobs))
+                self._done(self._completed(self._process(jobs)))
             if stopping:
                 return
             self._guard(self._build.step_if_due)
@@ -203,17 +203,19 @@ class Writer:
                 outcomes.append(Outcome(job.ticket, Written(transaction.revision, step.values)))
             if is_changed:
                 transaction.commit()
-        if any(commit.rules is not None for commit in commits):
-            self._build.look()
-        snapshot = self._snapshot() if commits and self.takes_snapshots else None
-        return Batch(tuple(commits), tuple(outcomes), snapshot)
+        return Batch(tuple(commits), tuple(outcomes))
 
-    def _snapshot(self) -> Snapshot | None:
+    def _completed(self, batch: Batch) -> Batch:
+        """Do what a durable batch brings with it; it stays done, whatever fails here."""
+        if any(commit.rules is not None for commit in batch.commits):
+            self._guard(self._build.look)
+        if not batch.commits or not self.takes_snapshots:
+            return batch
         try:
-            return self._store.snapshot()
-        except Unavailable:
-            log.warning("no snapshot of a batch: its windows are read a little later")
-            return None
+            return replace(batch, snapshot=self._store.snapshot())
+        except TreeError as error:
+            log.warning("windows are read a little later, without a snapshot: %s", error.reason)
+            return batch
 
     def _plan(self, request: Request, transaction: WriteTransaction) -> _Step:
         """Return what a request comes to; a commit is the next one, and changes something."""
@@ -360,14 +362,10 @@ def _declared(progress: Iterable[IndexProgress]) -> set[IndexPlace]:
 
 
 def _joined(batches: list[Batch]) -> Batch:
-    """Make one batch of several; only the last snapshot is after all the commits."""
-    snapshots = [batch.snapshot for batch in batches if batch.snapshot is not None]
-    for earlier in snapshots[:-1]:
-        earlier.close()
+    """Make one batch of several."""
     return Batch(
         tuple(commit for batch in batches for commit in batch.commits),
         tuple(outcome for batch in batches for outcome in batch.outcomes),
-        snapshots[-1] if snapshots else None,
     )
 
 

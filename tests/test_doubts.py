@@ -9,8 +9,9 @@ import pytest
 from tests.follower_world import LIMITS, MARY, MEMBERS, OPEN, ROOM, Recorder, World
 from treedb.access import Access
 from treedb.auth.identity import Auth
+from treedb.doubts import FEW_CHANGES, RECHECK_SECONDS, RECHECK_SLICE
 from treedb.errors import ExpiredToken
-from treedb.follower import FEW_CHANGES, RECHECK_SECONDS, RECHECK_SLICE, TURN_SECONDS
+from treedb.follower import TURN_SECONDS
 from treedb.paths.path import ROOT, Path
 from treedb.rules.authority import NOBODY, Caller
 from treedb.store.store import Store
@@ -99,7 +100,7 @@ def test_rules_that_change_all_the_time_are_asked_at_most_once_in_a_while(store:
 
 
 def checked_at(world: World, recorder: Recorder) -> float:
-    [grant] = world.follower._grants.of(recorder)
+    [grant] = world.follower._doubts._grants.of(recorder)
     return grant.checked_at
 
 
