@@ -18,7 +18,7 @@ ROWS = (
     ("tree",),
     ("store", "rules", "wire"),
     ("writes", "sync"),
-    ("access", "window_upkeep", "index_advice", "unpublished", "first_value", "schedule"),
+    ("access", "window_upkeep", "index_advice", "unpublished", "first_value", "schedule", "reads"),
     ("slow_reads", "doubts"),
     ("follower",),
     ("database", "cluster"),
@@ -52,7 +52,7 @@ ALLOWED_ONLY_IN = {
     "re2": ("rules",),
 }
 LATE_IMPORTS_IN = ("cli",)  # so that one command does not pay for the imports of all
-ASYNC_IN = ("server", "cluster", "database", "first_value", "cli", "workers", "writes.writer")
+ASYNC_IN = ("server", "cluster", "database", "first_value", "reads", "cli", "workers", "writes.writer")
 
 
 @dataclass(frozen=True)

@@ -20,12 +20,13 @@ from typing import Any
 from treedb.access import Access
 from treedb.clock import SystemClock
 from treedb.config import Limits
-from treedb.errors import InsufficientStorage, TooBigToRead, TreeError, Unavailable
+from treedb.errors import InsufficientStorage, TreeError, Unavailable
 from treedb.first_value import NO_COPY, Claim, FirstValue, FirstValues
 from treedb.follower import Follower
 from treedb.index_advice import IndexAdvice
 from treedb.paths.path import Path
 from treedb.paths.push_id import PushIds
+from treedb.reads import Reads, paced
 from treedb.rules.authority import Caller
 from treedb.rules.cache import ruleset_of
 from treedb.rules.coverage import merge_reports
@@ -33,14 +34,10 @@ from treedb.rules.ruleset import Ruleset
 from treedb.schedule import Schedule
 from treedb.store.index_definitions import IndexProgress
 from treedb.store.kept_rules import KeptRules, Origin
-from treedb.store.query_reading import read_query
-from treedb.store.reading import Result, Steps, read_json, read_truncated, read_value
 from treedb.store.store import Snapshot, Store
 from treedb.sync.delivery import Listener, Watch
-from treedb.tree.arrays import to_plain
 from treedb.tree.forms import Form
-from treedb.tree.json_text import format_json
-from treedb.tree.query import EVERYTHING, Query, as_window
+from treedb.tree.query import EVERYTHING, Query
 from treedb.tree.query_order import KEY, PRIORITY, OrderBy
 from treedb.tree.values import Value
 from treedb.writes.admission import Gained
@@ -52,7 +49,6 @@ log = logging.getLogger("treedb.database")
 
 READER_CHECK_SECONDS = 30.0
 SESSION_END_SECONDS = 5.0  # until the end of a session is tried again, when the disk was full
-INLINE_CHILDREN = 500  # more of them are made JSON on a thread
 
 
 class Database:
@@ -72,10 +68,9 @@ class Database:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._started: Follower | None = None
         self._reader_check: asyncio.TimerHandle | None = None
-        self._advice = IndexAdvice(clock)
+        advise = partial(IndexAdvice(clock).give, namespace)
+        self._reads = Reads(store, limits, self.is_indexed, advise)
         self._first_values = FirstValues()
-        # A crowd that comes back reads in turns: there are not as many reader slots as clients.
-        self._reading = asyncio.Semaphore(limits.reads_at_once)
         self._closing = False
 
     @classmethod
@@ -127,6 +122,11 @@ class Database:
         return self._follower.revision
 
     @property
+    def derived_changes(self) -> int:
+        """Count the changes that mirrors and counts added to commits published since the start."""
+        return self._follower.derived_changes
+
+    @property
     def watched_places(self) -> int:
         """Count the places listened to."""
         return self._follower.watched_places
@@ -140,7 +140,7 @@ class Database:
     async def get(self, path: Path, caller: Caller) -> Value:
         """Return the value at a place in export form, None when there is nothing."""
         async with self._permitted(path, caller) as snapshot:
-            return await _paced(read_value(snapshot.tree, path, self.limits.slice_rows))
+            return await self._reads.value(path, snapshot)
 
     async def get_json(
         self, path: Path, form: Form, caller: Caller, query: Query = EVERYTHING
@@ -151,9 +151,9 @@ class Database:
         """
         async with self._permitted(path, caller) as snapshot:
             if not query.is_filtering:
-                return await _paced(self._json(path, form, snapshot))
-            chosen = await self._choose(path, query, snapshot)
-        return [await _formatted(chosen, form, self.limits)]
+                return await self._reads.json(path, form, snapshot)
+            chosen = await self._reads.chosen(path, query, snapshot)
+        return [await self._reads.chosen_json(chosen, form)]
 
     async def get_truncated(self, path: Path, levels: int, caller: Caller) -> Value:
         """Return the value with every object `levels` levels below the place as True.
@@ -161,7 +161,7 @@ class Database:
         With `levels=1` this is Firebase's shallow read: objects become True, leaves stay.
         """
         async with self._permitted(path, caller) as snapshot:
-            return await _paced(read_truncated(snapshot.tree, path, levels, self.limits))
+            return await self._reads.truncated(path, levels, snapshot)
 
     # Writing
 
@@ -255,7 +255,7 @@ class Database:
         """
         gained = Gained.by(await asyncio.to_thread(ruleset_of, text), self.ruleset)
         with self._store.snapshot() as snapshot:
-            gained.refuse(await _paced(gained.look(snapshot.tree)))
+            gained.refuse(await paced(gained.look(snapshot.tree)))
             agreed_at = snapshot.revision
         await self.submit(RulesChange(text, origin, agreed_at))
 
@@ -283,24 +283,22 @@ class Database:
     @asynccontextmanager
     async def _permitted(self, path: Path, caller: Caller) -> AsyncIterator[Snapshot]:
         """Open a snapshot in which the caller may read a place; PermissionDenied otherwise."""
-        async with self._reading:
-            with self._store.snapshot() as snapshot:
-                self._follower.permit(path, snapshot, caller)
-                yield snapshot
+        async with self._reads.snapshot() as snapshot:
+            self._follower.permit(path, snapshot, caller)
+            yield snapshot
 
     @asynccontextmanager
     async def _joined(
         self, watch: Watch, listener: Listener, caller: Caller
     ) -> AsyncIterator[Snapshot]:
         """Open a snapshot after which the listener hears of what comes, once it is released."""
-        async with self._reading:
-            with self._store.snapshot() as snapshot:
-                self._follower.join(watch, listener, snapshot, caller, held=True)
-                yield snapshot
+        async with self._reads.snapshot() as snapshot:
+            self._follower.join(watch, listener, snapshot, caller, held=True)
+            yield snapshot
 
     async def _whole_value(self, watch: Watch, listener: Listener, caller: Caller) -> list[bytes]:
         async with self._joined(watch, listener, caller) as snapshot:
-            return await _paced(self._json(watch.place, Form.EXPORT, snapshot))
+            return await self._reads.json(watch.place, Form.EXPORT, snapshot)
 
     async def _first_window(self, watch: Watch, listener: Listener, caller: Caller) -> list[bytes]:
         # From now on each batch comes with the snapshot that its windows may need.
@@ -308,22 +306,9 @@ class Database:
         has_begun = False
         while not has_begun:  # again when another listener's window began at a later revision
             async with self._joined(watch, listener, caller) as snapshot:
-                chosen = await self._choose(watch.place, watch.query, snapshot)
+                chosen = await self._reads.chosen(watch.place, watch.query, snapshot)
                 has_begun = self._follower.begin(watch, chosen, snapshot.revision)
-        return [await _formatted(chosen, Form.EXPORT, self.limits)]
-
-    async def _choose(
-        self, path: Path, query: Query, snapshot: Snapshot
-    ) -> list[tuple[str, Value]]:
-        """Return the children that a query chooses, in its order."""
-        if not self.is_indexed(path, query.order_by):
-            self._advice.give(self.namespace, path, query.order_by)
-        steps = read_query(snapshot.tree, snapshot.indexes, path, query, self.limits)
-        return await _paced(steps)
-
-    def _json(self, path: Path, form: Form, snapshot: Snapshot) -> Steps[list[bytes]]:
-        limits = self.limits
-        return read_json(snapshot.tree, path, form, limits.slice_rows, limits.answer_bytes)
+        return [await self._reads.chosen_json(chosen, Form.EXPORT)]
 
     def _end_kept_sessions(self) -> "list[asyncio.Future[Written]]":
         with self._store.snapshot() as snapshot:
@@ -350,35 +335,6 @@ class Database:
         if freed:
             log.warning("freed %d reader slots of processes that died", freed)
         self._reader_check = self._loop.call_later(READER_CHECK_SECONDS, self._check_readers)
-
-
-async def _paced(steps: Steps[Result]) -> Result:
-    """Run steps to their end, letting the event loop have its turn between them."""
-    while True:
-        try:
-            next(steps)
-        except StopIteration as end:
-            result: Result = end.value
-            return result
-        await asyncio.sleep(0)
-
-
-async def _formatted(chosen: list[tuple[str, Value]], form: Form, limits: Limits) -> bytes:
-    """Return chosen children as the JSON text of an object; many of them on a thread."""
-    if len(chosen) <= INLINE_CHILDREN:
-        return _window_json(chosen, form, limits)
-    return await asyncio.to_thread(_window_json, chosen, form, limits)
-
-
-def _window_json(chosen: list[tuple[str, Value]], form: Form, limits: Limits) -> bytes:
-    window = as_window(chosen)
-    text = format_json(to_plain(window) if form is Form.PLAIN else window)
-    if len(text) > limits.answer_bytes:
-        raise TooBigToRead(
-            f"The answer has {len(text)} bytes, one answer holds at most {limits.answer_bytes}; "
-            "ask for fewer children."
-        )
-    return text
 
 
 def _answer(outcome: Outcome) -> None:

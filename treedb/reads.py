@@ -1,0 +1,100 @@
+"""Reads of one database: what a place holds, or what a query chooses there, from one snapshot.
+
+A crowd that comes back reads in turns: there are not as many reader slots as clients. Each read
+gives way to the event loop between its slices.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+from treedb.config import Limits
+from treedb.errors import TooBigToRead
+from treedb.paths.path import Path
+from treedb.store.query_reading import read_query
+from treedb.store.reading import Result, Steps, read_json, read_truncated, read_value
+from treedb.store.store import Snapshot, Store
+from treedb.tree.arrays import to_plain
+from treedb.tree.forms import Form
+from treedb.tree.json_text import format_json
+from treedb.tree.query import Query, as_window
+from treedb.tree.query_order import OrderBy
+from treedb.tree.values import Value
+
+INLINE_CHILDREN = 500  # more of them are made JSON on a thread
+
+
+class Reads:
+    """The reads of one namespace; whether one is permitted is asked of the given snapshot.
+
+    `advise` is told of a query that no index covers.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        limits: Limits,
+        is_indexed: Callable[[Path, OrderBy], bool],
+        advise: Callable[[Path, OrderBy], None],
+    ) -> None:
+        self._store = store
+        self._limits = limits
+        self._is_indexed = is_indexed
+        self._advise = advise
+        self._turns = asyncio.Semaphore(limits.reads_at_once)
+
+    @asynccontextmanager
+    async def snapshot(self) -> AsyncIterator[Snapshot]:
+        """Open a snapshot when it is this read's turn."""
+        async with self._turns:
+            with self._store.snapshot() as snapshot:
+                yield snapshot
+
+    async def value(self, path: Path, snapshot: Snapshot) -> Value:
+        """Return the value at a place in export form, None when there is nothing."""
+        return await paced(read_value(snapshot.tree, path, self._limits.slice_rows))
+
+    async def json(self, path: Path, form: Form, snapshot: Snapshot) -> list[bytes]:
+        """Return the value at a place as JSON text, in pieces; TooBigToRead past the limit."""
+        limits = self._limits
+        return await paced(
+            read_json(snapshot.tree, path, form, limits.slice_rows, limits.answer_bytes)
+        )
+
+    async def truncated(self, path: Path, levels: int, snapshot: Snapshot) -> Value:
+        """Return the value with every object `levels` levels below the place as True."""
+        return await paced(read_truncated(snapshot.tree, path, levels, self._limits))
+
+    async def chosen(self, path: Path, query: Query, snapshot: Snapshot) -> list[tuple[str, Value]]:
+        """Return the children that a query chooses, in its order."""
+        if not self._is_indexed(path, query.order_by):
+            self._advise(path, query.order_by)
+        return await paced(read_query(snapshot.tree, snapshot.indexes, path, query, self._limits))
+
+    async def chosen_json(self, chosen: list[tuple[str, Value]], form: Form) -> bytes:
+        """Return chosen children as the JSON text of an object; many of them on a thread."""
+        if len(chosen) <= INLINE_CHILDREN:
+            return _window_json(chosen, form, self._limits)
+        return await asyncio.to_thread(_window_json, chosen, form, self._limits)
+
+
+async def paced(steps: Steps[Result]) -> Result:
+    """Run steps to their end, letting the event loop have its turn between them."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            result: Result = end.value
+            return result
+        await asyncio.sleep(0)
+
+
+def _window_json(chosen: list[tuple[str, Value]], form: Form, limits: Limits) -> bytes:
+    window = as_window(chosen)
+    text = format_json(to_plain(window) if form is Form.PLAIN else window)
+    if len(text) > limits.answer_bytes:
+        raise TooBigToRead(
+            f"The answer has {len(text)} bytes, one answer holds at most {limits.answer_bytes}; "
+            "ask for fewer children."
+        )
+    return text
