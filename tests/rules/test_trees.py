@@ -30,9 +30,9 @@ class Watched:
         self.asked.append(f"get {path}")
         return self.reader.get(path)
 
-    def keys(self, path: Path) -> Iterator[str]:
+    def keys(self, path: Path, after: str | None = None) -> Iterator[str]:
         self.asked.append(f"keys {path}")
-        return self.reader.keys(path)
+        return self.reader.keys(path, after)
 
     def exists(self, path: Path) -> bool:
         self.asked.append(f"exists {path}")
@@ -45,7 +45,7 @@ class Endless:
     def get(self, path: Path) -> Value:
         raise AssertionError(f"reads all of {path}")
 
-    def keys(self, path: Path) -> Iterator[str]:
+    def keys(self, path: Path, after: str | None = None) -> Iterator[str]:
         number = 0
         while True:
             yield f"k{number}"

@@ -6,7 +6,7 @@ from pathlib import Path as FilePath
 import lmdb
 import pytest
 
-from treedb.paths.order import encode_path
+from treedb.paths.order import encode_key, encode_path
 from treedb.paths.path import ROOT, Path
 from treedb.store.cursor import RowCursor
 from treedb.store.placement import RowWriter
@@ -68,6 +68,16 @@ def test_child_keys_come_in_order_without_the_priority(
     tree: StoredTree, text: str, keys: list[str]
 ) -> None:
     assert list(tree.keys(Path.parse(text))) == keys
+
+
+@pytest.mark.parametrize("text", ["/", "/tall", "/record", "/leaf", "/none"])
+@pytest.mark.parametrize("after", ["0", "big", "leaf", "lead", "name", "small", "z", "zz"])
+def test_child_keys_behind_one_need_it_not_to_be_there(
+    tree: StoredTree, text: str, after: str
+) -> None:
+    place = Path.parse(text)
+    behind = [key for key in tree.keys(place) if encode_key(key) > encode_key(after)]
+    assert list(tree.keys(place, after)) == behind
 
 
 def test_only_a_place_above_rows_is_read_in_slices(tree: StoredTree) -> None:

@@ -90,7 +90,10 @@ def test_a_place_reads_as_it_would_become(
 def test_child_keys_are_those_after_the_patch(
     changes: dict[str, Value], place: str, keys: list[str]
 ) -> None:
-    assert list(overlay_of(changes).keys(path(place))) == keys
+    overlay = overlay_of(changes)
+    assert list(overlay.keys(path(place))) == keys
+    for number, key in enumerate(keys):
+        assert list(overlay.keys(path(place), key)) == keys[number + 1 :]
 
 
 some_values = st.none() | values
@@ -159,8 +162,8 @@ class WatchedReader:
         self.read.append(path)
         return self.base.get(path)
 
-    def keys(self, path: Path) -> Iterator[str]:
-        return self.base.keys(path)
+    def keys(self, path: Path, after: str | None = None) -> Iterator[str]:
+        return self.base.keys(path, after)
 
     def exists(self, path: Path) -> bool:
         return self.base.exists(path)

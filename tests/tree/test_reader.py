@@ -6,7 +6,7 @@ from hypothesis import given
 
 from tests.naive_tree import NaiveTree
 from tests.tree.strategies import any_paths, normal, values
-from treedb.paths.path import Path
+from treedb.paths.path import ROOT, Path
 from treedb.tree.reader import Reader, ValueReader
 from treedb.tree.values import Value
 
@@ -44,3 +44,10 @@ def test_a_value_reads_as_the_naive_tree_does(value: Value, path: Path) -> None:
     if not path.is_priority:
         assert list(reader.keys(path)) == tree.keys(path.keys)
         assert reader.exists(path) is tree.exists(path.keys)
+
+
+@pytest.mark.parametrize(
+    ("after", "keys"), [("9", ["10", "b"]), ("10", ["b"]), ("a", ["b"]), ("b", []), ("c", [])]
+)
+def test_keys_behind_one_need_it_not_to_be_there(after: str, keys: list[str]) -> None:
+    assert list(ValueReader(TREE).keys(ROOT, after)) == keys

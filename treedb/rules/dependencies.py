@@ -24,9 +24,9 @@ class ReadPlaces:
         self.places.add(path)
         return self.reader.get(path)
 
-    def keys(self, path: Path) -> Iterator[str]:
+    def keys(self, path: Path, after: str | None = None) -> Iterator[str]:
         self.places.add(path)
-        return self.reader.keys(path)
+        return self.reader.keys(path, after)
 
     def exists(self, path: Path) -> bool:
         self.places.add(path)

@@ -10,15 +10,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from treedb.paths.order import decode_key, decode_path, encode_path
+from treedb.paths.order import decode_key, decode_path, encode_key, encode_path
 from treedb.paths.path import Path
 from treedb.store.assembly import Assembly
 from treedb.store.codec import FIRST_CHILD, PRIORITY, decode_row
 from treedb.store.cursor import SLICE, Row, RowCursor
 from treedb.tree.order import SortKey, value_sort_key
+from treedb.tree.query_order import BEHIND_KEYS, OrderBy
 from treedb.tree.query_order import PRIORITY as BY_PRIORITY
-from treedb.tree.query_order import OrderBy
-from treedb.tree.values import Priority, Value, children, priority_of, value_at
+from treedb.tree.reader import keys_behind
+from treedb.tree.values import Priority, Value, child_keys, children, priority_of, value_at
 
 # What orders any object: they are all equal.
 OBJECT: Final[SortKey] = value_sort_key({"any": True})
@@ -53,10 +54,14 @@ class StoredTree:
             return True
         return self._inside_row(full) is not None
 
-    def keys(self, path: Path) -> Iterator[str]:
-        """Yield the child keys of a place in key order."""
-        for key, _ in self.children(path):
-            yield key
+    def keys(self, path: Path, after: str | None = None) -> Iterator[str]:
+        """Yield the child keys of a place in key order; what is not behind `after` is not met."""
+        node = self.node(encode_path(path.keys))
+        if isinstance(node, Inner):
+            for key, _ in self.children_of(node, after):
+                yield key
+        else:
+            yield from keys_behind(child_keys(node), after)
 
     def children(self, path: Path) -> "Iterator[tuple[str, Value | Inner]]":
         """Yield the children of a place in key order, skipping from child to child.
@@ -70,17 +75,20 @@ class StoredTree:
         else:
             yield from children(node)
 
-    def children_of(self, inner: Inner) -> "Iterator[tuple[str, Value | Inner]]":
-        """Yield the children of a node that stands above rows."""
+    def children_of(
+        self, inner: Inner, after: str | None = None
+    ) -> "Iterator[tuple[str, Value | Inner]]":
+        """Yield the children of a node that stands above rows, those behind a key."""
         full = inner.prefix
-        found = self.rows.seek(full + FIRST_CHILD)
+        behind = FIRST_CHILD if after is None else encode_key(after) + BEHIND_KEYS
+        found = self.rows.seek(full + behind)
         while found is not None and found[0].startswith(full):
             key, end = decode_key(found[0], len(full))
             if end == len(found[0]):
                 yield key, decode_row(found[1])
             else:
                 yield key, Inner(found[0][:end])
-            found = self.rows.seek(found[0][:end] + b"\xff")
+            found = self.rows.seek(found[0][:end] + BEHIND_KEYS)
 
     def slices_of(self, path: Path, size: int) -> Iterator[list[Row]] | None:
         """Return the rows below a place in slices, None when one row or none holds its value."""

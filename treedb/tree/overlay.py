@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from treedb.paths.order import encode_key, sort_keys
 from treedb.paths.path import Path
 from treedb.tree.patch import PRIORITY_BYTE, VALUE, Patch, application_rank, place_bytes
-from treedb.tree.reader import Reader
+from treedb.tree.reader import Reader, keys_behind
 from treedb.tree.values import Value, child_keys, value_at, with_value_at
 
 
@@ -41,19 +41,20 @@ class Overlay:
             value = with_value_at(value, path.relative(place), new)
         return value
 
-    def keys(self, path: Path) -> Iterator[str]:
-        """Yield the child keys of a place after the patch, in key order."""
+    def keys(self, path: Path, after: str | None = None) -> Iterator[str]:
+        """Yield the child keys of a place after the patch, in key order, behind a key."""
         if path.is_priority:
             return iter(())
         above = self._at_or_above(path)
         if above is not None:
-            return iter(child_keys(value_at(above[1], above[0].relative(path))))
+            return keys_behind(child_keys(value_at(above[1], above[0].relative(path))), after)
         touched = {self._changes[index][0].keys[path.depth] for index in self._below(path)}
         touched.discard(".priority")
         if not touched:
-            return self._base.keys(path)
-        untouched = (key for key in self._base.keys(path) if key not in touched)
-        standing = sort_keys(key for key in touched if self.exists(path.child(key)))
+            return self._base.keys(path, after)
+        untouched = (key for key in self._base.keys(path, after) if key not in touched)
+        brought = sort_keys(key for key in touched if self.exists(path.child(key)))
+        standing = keys_behind(brought, after)
         return heapq.merge(untouched, standing, key=encode_key)
 
     def exists(self, path: Path) -> bool:
