@@ -78,6 +78,20 @@ async def test_a_client_that_fell_behind_starts_anew_from_a_fresh_value(
     assert told(client)[3:] == [("d", "a/x", 9)]
 
 
+async def test_a_client_that_falls_behind_again_is_caught_up_once(
+    database: Database, client: SessionClient
+) -> None:
+    await client.ask("q", p="/a", h="")
+    await falls_behind(client, database, "/a/x")
+    first = client.session._catching_up
+    client.session._fell_behind()
+    assert client.session._catching_up is first
+    await caught_up(client)
+    assert told(client)[-1] == ("d", "a", {"x": 2})
+    await falls_behind(client, database, "/a/x")
+    assert client.session._catching_up is not first
+
+
 async def test_what_was_removed_meanwhile_is_told_as_nothing(
     database: Database, client: SessionClient
 ) -> None:

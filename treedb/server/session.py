@@ -182,7 +182,9 @@ class Session:
         return _ok(message.number, b'""')
 
     def _fell_behind(self) -> None:
-        self._catching_up = asyncio.create_task(self._catch_up())
+        # One that is under way looks for what was missed until there is nothing.
+        if self._catching_up is None or self._catching_up.done():
+            self._catching_up = asyncio.create_task(self._catch_up())
 
     async def _catch_up(self) -> None:
         """Bring a client that was too slow up to date, once it has read what is on its way."""
