@@ -18,9 +18,11 @@ ROWS = (
     ("tree",),
     ("store", "rules", "wire"),
     ("writes", "sync"),
-    ("access", "window_upkeep", "index_advice", "unpublished", "first_value", "schedule", "reads"),
+    ("access", "window_upkeep", "index_advice", "unpublished", "first_value", "schedule", "reads",
+     "background_backfill", "resumption"),
     ("slow_reads", "doubts"),
     ("follower",),
+    ("listening",),
     ("database", "cluster"),
     ("server", "workers"),
     ("cli",),
@@ -52,7 +54,10 @@ ALLOWED_ONLY_IN = {
     "re2": ("rules",),
 }
 LATE_IMPORTS_IN = ("cli",)  # so that one command does not pay for the imports of all
-ASYNC_IN = ("server", "cluster", "database", "first_value", "reads", "cli", "workers", "writes.writer")
+ASYNC_IN = (
+    "server", "cluster", "database", "first_value", "listening", "reads", "cli", "workers",
+    "writes.writer",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path as FilePath
 from typing import Any
 
@@ -98,6 +99,26 @@ async def test_the_other_side_needs_no_right_to_write_and_has_to_be_valid(
     with pytest.raises(PermissionDenied):
         await put(database, "/users/ann/groups/a", False, ANN)
     assert await database.get(ROOT, SERVER) is None
+
+
+async def test_a_denial_tells_who_may_know_what_was_named_and_what_is_derived(
+    database: Database,
+) -> None:
+    with pytest.raises(PermissionDenied) as denied:
+        await put(database, "/users/ann/groups/a", False, replace(ANN, wants_reason=True))
+    lines = denied.value.reason.splitlines()
+    named, derived = lines.index("/users/ann/groups/a"), lines.index("/groups/a/members/ann")
+    assert lines[named + 1] == "  (named by the client)"
+    assert lines[derived + 1].startswith("  (derived from /users/ann/groups/a by the mirror at 1:")
+    assert lines[derived + 1].endswith("; only .validate is asked)")
+
+
+async def test_what_is_derived_is_counted(database: Database) -> None:
+    assert database.derived_changes == 0
+    await put(database, "/users/ann/groups/a", True)
+    assert database.derived_changes == 2
+    await put(database, "/other", True)
+    assert database.derived_changes == 2
 
 
 async def test_a_contradiction_is_told_to_who_may_write_there_and_to_nobody_else(

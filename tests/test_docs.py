@@ -126,7 +126,7 @@ def test_commands_print_what_the_page_shows(
 
 
 def test_some_pages_have_commands() -> None:
-    expected = {"README.md", "start.md", "rest.md", "guide.md"}
+    expected = {"README.md", "start.md", "rest.md", "guide.md", "users-and-groups.md"}
     assert expected <= {path.name for path in PAGES_WITH_COMMANDS}
 
 

@@ -24,6 +24,11 @@ class Limits:
     query_results: int = 100_000  # T: children in the answer to one query
     nodes_per_write: int = 5_000_000  # T: bounds the time one write may hold the writer
     paths_per_update: int = 100_000  # T: likewise, for PATCH and merge
+    patch_operations: int = 10_000  # T: likewise, of a JSON Patch; each may ask the rules
+    patch_items: int = 10_000  # T: of an array that a JSON Patch looks into, whose keys it reads
+    node_write_ns: int = 4_000  # M: writing takes 1.3 to 3.4 us a node; for `writeSizeLimit`
+    byte_write_ns: int = 20  # M: likewise 8 to 18 ns a byte, where texts are long
+    read_timeout_ms: int = 15 * 60_000  # F: one read over REST, and the longest `timeout` of one
     url_bytes: int = 32 * KIB  # T: 32 keys of 768 bytes fit unless all of them are escaped
     frame_bytes: int = 1 * MIB  # M: one websocket frame; SDKs cut at 16 KiB
     segments: int = 1_100  # F: pieces of one message, 16 MiB at 16 KiB each
@@ -59,10 +64,17 @@ class Limits:
     regex_memory_bytes: int = 2 * MIB  # T: what RE2 may use for one regular expression
     map_bytes: int = 1 * TIB  # M: so large that it never matters; files stay sparse
     reads_at_once: int = 1_000  # T: of one namespace, others wait; well below `readers`
+    ready_bytes: int = 8 * MIB  # T: longer JSON text of a place is sent while it is read
+    long_reads_at_once: int = 100  # T: such reads of one namespace; each holds about 1 MiB
+    long_read_timeout_ms: int = 120_000  # M: files grow by 16 KiB a commit under an open snapshot
     readers: int = 4096  # M: reader slots, fixed by whoever opens the environment first
     header_bytes: int = 64 * KIB  # T: all headers of one HTTP request
+    headers: int = 100  # T: of one HTTP request; browsers behind a proxy send about 30
     pings_per_second: int = 100  # T: websocket pings of one peer; SDKs send one in 45 s
     header_timeout_ms: int = 10_000  # T: to send a request's head, and to begin at all
+    body_timeout_ms: int = 20_000  # T: after each such time a body has to have gone on
+    bytes_per_second: int = 500  # T: of a body, either way; less is no network but an attack
+    idle_timeout_ms: int = 30_000  # T: between two requests of one connection
     ping_interval_ms: int = 45_000  # F: SDKs are silent that long; proxies cut at 60 s
     ping_timeout_ms: int = 25_000  # F: a dead peer is found within 70 s
     close_timeout_ms: int = 10_000  # T: for the peer's half of the closing handshake
@@ -119,6 +131,14 @@ class Settings:
             "nobody but an administrator may read or write; with `dev` everybody may.",
         ),
     )
+    mirror_backfill: str | None = field(
+        default=None,
+        metadata=_setting(
+            "side",
+            "Which side of a mirror is right where the file of rules brings one over data that "
+            "disagrees: the data is then brought to agree. Without it such rules are refused.",
+        ),
+    )
     recheck_listens: bool = field(
         default=True,
         metadata=_setting(
@@ -148,10 +168,34 @@ class Settings:
         default=None,
         metadata=_setting("text", "The issuer (`iss`) that client tokens must come from."),
     )
+    allowed_hosts: tuple[str, ...] = field(
+        default=(),
+        metadata=_setting(
+            "hosts",
+            "The names, beside local ones, that the server is asked for by, such as "
+            "`db.example.org`, `*.example.org`, or `*` for any. Requests for others are refused.",
+        ),
+    )
+    allowed_origins: tuple[str, ...] = field(
+        default=(),
+        metadata=_setting(
+            "origins",
+            "The origins, beside the server's own, whose pages may talk to the server, such as "
+            "`https://app.example.org`, or `*` for any. With `dev` and none listed any may.",
+        ),
+    )
     static: FilePath | None = field(
         default=None,
         metadata=_setting(
             "folder", "A folder whose files are served at /, such as a web application's."
+        ),
+    )
+    jsonp: bool = field(
+        default=False,
+        metadata=_setting(
+            "switch",
+            "Answer reads that name a `callback` with JavaScript that calls it (JSONP), for pages "
+            "that cannot use CORS.",
         ),
     )
     unsafe_no_fsync: bool = field(

@@ -18,36 +18,46 @@ from pathlib import Path as FilePath
 from typing import Any
 
 from treedb.access import Access
+from treedb.background_backfill import BackgroundBackfill
 from treedb.clock import SystemClock
 from treedb.config import Limits
 from treedb.errors import InsufficientStorage, TreeError, Unavailable
-from treedb.first_value import NO_COPY, Claim, FirstValue, FirstValues
+from treedb.first_value import NO_COPY, Claim, FirstValue
 from treedb.follower import Follower
 from treedb.index_advice import IndexAdvice
+from treedb.listening import Listening, Missed
 from treedb.paths.path import Path
 from treedb.paths.push_id import PushIds
-from treedb.reads import Reads, paced
+from treedb.reads import JsonText, Reads, paced
+from treedb.resumption import Encode
 from treedb.rules.authority import Caller
 from treedb.rules.cache import ruleset_of
 from treedb.rules.coverage import merge_reports
 from treedb.rules.ruleset import Ruleset
 from treedb.schedule import Schedule
+from treedb.store.background_build import BackgroundBuild
 from treedb.store.index_definitions import IndexProgress
+from treedb.store.kept_derived import KeptBackfill, KeptCheck
 from treedb.store.kept_rules import KeptRules, Origin
 from treedb.store.store import Snapshot, Store
 from treedb.sync.delivery import Listener, Watch
+from treedb.tree.bookmark import Bookmark
 from treedb.tree.forms import Form
 from treedb.tree.query import EVERYTHING, Query
 from treedb.tree.query_order import KEY, PRIORITY, OrderBy
 from treedb.tree.values import Value
 from treedb.writes.admission import Gained
-from treedb.writes.request import EndSession, RulesChange, Write
+from treedb.writes.derived_check import survey
+from treedb.writes.mend import Side
+from treedb.writes.request import EndSession, KeepCheck, RulesChange, Write
 from treedb.writes.rules_in_force import RulesInForce
-from treedb.writes.writer import Batch, Outcome, Request, Writer, Written
+from treedb.writes.steps import Request
+from treedb.writes.writer import Batch, Outcome, Writer, Written
 
 log = logging.getLogger("treedb.database")
 
 READER_CHECK_SECONDS = 30.0
+LOOK_SECONDS = 1.0  # between two looks for what other processes have written
 SESSION_END_SECONDS = 5.0  # until the end of a session is tried again, when the disk was full
 
 
@@ -64,13 +74,17 @@ class Database:
         self._access = access
         self._push_ids = PushIds(clock.random_bits)
         self._rules_in_force = RulesInForce(access.authority(), counting=access.counts_coverage)
-        self._writer = Writer(store, clock, self._rules_in_force, self._batch_done)
+        background = (
+            BackgroundBuild(store, clock),
+            BackgroundBackfill(store, clock, self._rules_in_force),
+        )
+        self._writer = Writer(store, clock, self._rules_in_force, self._batch_done, background)
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._started: Follower | None = None
+        self._started: Listening | None = None
         self._reader_check: asyncio.TimerHandle | None = None
+        self._look: asyncio.TimerHandle | None = None
         advise = partial(IndexAdvice(clock).give, namespace)
         self._reads = Reads(store, limits, self.is_indexed, advise)
-        self._first_values = FirstValues()
         self._closing = False
 
     @classmethod
@@ -91,10 +105,12 @@ class Database:
         """Begin to take writes and to follow the journal."""
         self._loop = asyncio.get_running_loop()
         schedule = Schedule(self._loop.call_soon, self._loop.call_later)
-        self._started = Follower(self._store, self._clock, self._access, schedule, _answer)
-        self._started.start()
+        follower = Follower(self._store, self._clock, self._access, schedule, _answer)
+        follower.start()
+        self._started = Listening(self._reads, follower, self._writer, schedule)
         self._writer.start()
         self._check_readers()
+        self._look_for_others(self.revision)
         if left := self._end_kept_sessions():
             log.warning("%d sessions ended with the server that served them", len(left))
             await asyncio.wait(left)
@@ -106,8 +122,9 @@ class Database:
         with suppress(Unavailable):  # then the next start ends them
             self._end_kept_sessions()
         self._closing = True
-        if self._reader_check is not None:
-            self._reader_check.cancel()
+        for timer in (self._reader_check, self._look):
+            if timer is not None:
+                timer.cancel()
         await asyncio.to_thread(self._writer.stop)
         # What the thread handed over last arrived before this: wait until all is published.
         published = self._loop.create_future()
@@ -120,6 +137,11 @@ class Database:
     def revision(self) -> int:
         """Return the revision of the last commit published to listeners."""
         return self._follower.revision
+
+    @property
+    def bookmark(self) -> Bookmark:
+        """Return the bookmark of who has heard of every commit published."""
+        return self._follower.bookmark
 
     @property
     def derived_changes(self) -> int:
@@ -154,6 +176,19 @@ class Database:
                 return await self._reads.json(path, form, snapshot)
             chosen = await self._reads.chosen(path, query, snapshot)
         return [await self._reads.chosen_json(chosen, form)]
+
+    async def get_short_json(self, path: Path, form: Form, caller: Caller) -> list[bytes] | None:
+        """Return all of a place as JSON text, in pieces; None when that is long: then open it."""
+        async with self._permitted(path, caller) as snapshot:
+            return await self._reads.short_json(path, form, snapshot)
+
+    @asynccontextmanager
+    async def open_json(self, path: Path, form: Form, caller: Caller) -> AsyncIterator[JsonText]:
+        """Open all of a place as JSON text, to be taken in chunks; raises what `get_json` does."""
+        async with self._reads.long_snapshot() as snapshot:
+            self._follower.permit(path, snapshot, caller)
+            async with self._reads.long_json(path, form, snapshot) as text:
+                yield text
 
     async def get_truncated(self, path: Path, levels: int, caller: Caller) -> Value:
         """Return the value with every object `levels` levels below the place as True.
@@ -199,18 +234,17 @@ class Database:
         sends the value before it awaits anything sends it first. Listening again starts anew.
         PermissionDenied when the rules do not let the caller read.
         """
-        assert self._loop is not None, "a database is started before it is used"
-        try:
-            if watch.query.is_filtering:
-                pieces = await self._first_window(watch, listener, caller)
-            else:
-                pieces = await self._whole_value(watch, listener, caller)
-            value = await self._first_values.of(pieces, claim)
-        except BaseException:
-            self.unlisten(watch, listener)
-            raise
-        self._loop.call_soon(self._follower.release, watch, listener)
-        return value
+        return await self._listening.begin(watch, listener, caller, claim)
+
+    async def resume(
+        self, watch: Watch, listener: Listener, caller: Caller, since: Bookmark, encode: Encode
+    ) -> Missed | None:
+        """Join a listener that has seen everything up to a bookmark; return what it has missed.
+
+        Otherwise as `listen`, which has to follow where this returns None: then only the value
+        brings the listener up to date, or it is shorter, and nobody listens yet.
+        """
+        return await self._listening.resume(watch, listener, caller, since, encode)
 
     def confirm(self, watch: Watch, listener: Listener) -> None:
         """Cancel a listen whose permission ended since; called before its first value is sent."""
@@ -247,17 +281,43 @@ class Database:
         with self._store.snapshot() as snapshot:
             return snapshot.rules()
 
-    async def put_rules(self, text: str, origin: Origin) -> None:
-        """Put other rules in force, from one commit on; RulesError when they are wrong.
-
-        They are wrong as well when the data contradicts a mirror or a count that they bring. When
-        this returns, every listener the new rules deny has been cancelled.
-        """
-        gained = Gained.by(await asyncio.to_thread(ruleset_of, text), self.ruleset)
+    async def check_rules(self, text: str, side: Side | None = None) -> tuple[Gained, int]:
+        """Return what rules would bring, and the revision that was looked at, as put_rules does."""
+        gained = Gained.by(await asyncio.to_thread(ruleset_of, text), self.ruleset, side)
         with self._store.snapshot() as snapshot:
             gained.refuse(await paced(gained.look(snapshot.tree)))
-            agreed_at = snapshot.revision
-        await self.submit(RulesChange(text, origin, agreed_at))
+            return gained, snapshot.revision
+
+    async def put_rules(self, text: str, origin: Origin, side: Side | None = None) -> Gained:
+        """Put other rules in force, from one commit on; RulesError when they are wrong.
+
+        They are wrong as well when the data contradicts a mirror or a count that they bring. With
+        a `side`, which is right where they differ, the data is brought to agree instead, a little
+        at a time from then on (`backfills`); what that side does not decide is refused. When this
+        returns, every listener the new rules deny has been cancelled.
+        """
+        gained, agreed_at = await self.check_rules(text, side)
+        await self.submit(RulesChange(text, origin, agreed_at, side))
+        return gained
+
+    def backfills(self) -> tuple[KeptBackfill, ...]:
+        """Return which derived data is still being brought to agree, and how far that is."""
+        with self._store.snapshot() as snapshot:
+            return snapshot.backfills()
+
+    def last_check(self) -> KeptCheck | None:
+        """Return what the last check of derived data found, None when there was none."""
+        with self._store.snapshot() as snapshot:
+            return snapshot.last_check()
+
+    async def check_derived(self) -> KeptCheck:
+        """Hold all mirrors and counts against the tree, and keep what was found."""
+        async with self._reads.snapshot() as snapshot:
+            rules = RulesInForce(self._access.authority(), counting=False).in_force(snapshot)
+            steps = survey(snapshot.tree, rules.ruleset, snapshot.revision, self._clock.now_ms())
+            check = await paced(steps)
+        await self.submit(KeepCheck(check))
+        return check
 
     def coverage(self) -> dict[str, Any] | None:
         """Return how the rules were used since they came into force, None if not counted."""
@@ -276,9 +336,13 @@ class Database:
     # Parts
 
     @property
-    def _follower(self) -> Follower:
+    def _listening(self) -> Listening:
         assert self._started is not None, "a database is started before it is used"
         return self._started
+
+    @property
+    def _follower(self) -> Follower:
+        return self._listening.follower
 
     @asynccontextmanager
     async def _permitted(self, path: Path, caller: Caller) -> AsyncIterator[Snapshot]:
@@ -286,29 +350,6 @@ class Database:
         async with self._reads.snapshot() as snapshot:
             self._follower.permit(path, snapshot, caller)
             yield snapshot
-
-    @asynccontextmanager
-    async def _joined(
-        self, watch: Watch, listener: Listener, caller: Caller
-    ) -> AsyncIterator[Snapshot]:
-        """Open a snapshot after which the listener hears of what comes, once it is released."""
-        async with self._reads.snapshot() as snapshot:
-            self._follower.join(watch, listener, snapshot, caller, held=True)
-            yield snapshot
-
-    async def _whole_value(self, watch: Watch, listener: Listener, caller: Caller) -> list[bytes]:
-        async with self._joined(watch, listener, caller) as snapshot:
-            return await self._reads.json(watch.place, Form.EXPORT, snapshot)
-
-    async def _first_window(self, watch: Watch, listener: Listener, caller: Caller) -> list[bytes]:
-        # From now on each batch comes with the snapshot that its windows may need.
-        self._writer.takes_snapshots = True
-        has_begun = False
-        while not has_begun:  # again when another listener's window began at a later revision
-            async with self._joined(watch, listener, caller) as snapshot:
-                chosen = await self._reads.chosen(watch.place, watch.query, snapshot)
-                has_begun = self._follower.begin(watch, chosen, snapshot.revision)
-        return [await self._reads.chosen_json(chosen, Form.EXPORT)]
 
     def _end_kept_sessions(self) -> "list[asyncio.Future[Written]]":
         with self._store.snapshot() as snapshot:
@@ -328,6 +369,17 @@ class Database:
         """Hand a group commit to the event loop; called on the writer's thread."""
         assert self._loop is not None, "the writer starts after the loop is known"
         self._loop.call_soon_threadsafe(self._follower.arrived, batch)
+
+    def _look_for_others(self, seen: int) -> None:
+        """Publish what another process has committed, when nothing was published for a while.
+
+        Our own commits are handed over by the writer; those of others nobody tells us of.
+        """
+        assert self._loop is not None, "the timer starts after the loop is known"
+        if self.revision == seen:
+            with suppress(Unavailable):  # then the next time
+                self._follower.catch_up()
+        self._look = self._loop.call_later(LOOK_SECONDS, self._look_for_others, self.revision)
 
     def _check_readers(self) -> None:
         assert self._loop is not None, "the timer starts after the loop is known"

@@ -76,6 +76,10 @@ class ConflictingPaths(TreeError):
     text = "Invalid data; one path of the update is an ancestor of another, or they are equal."
 
 
+class InvalidPatch(TreeError):
+    text = "Invalid JSON Patch"
+
+
 class NotFinite(TreeError):
     text = "Invalid data; the increment makes the number infinite."
 
@@ -163,6 +167,17 @@ class TooBigToRead(TreeError):
     text = "The data requested exceeds the maximum size that can be accessed with a single request."
 
 
+class ReadTimeout(TreeError):
+    text = "The read takes longer than the timeout that was asked for."
+
+
+class WriteTooLarge(TreeError):
+    """The estimated time of a write is more than its `writeSizeLimit`."""
+
+    status = "too_big"
+    text = "Data to write exceeds the maximum size that can be modified with a single request."
+
+
 class UriTooLong(TreeError):
     http_status = 414
     text = "URI too long"
@@ -196,8 +211,32 @@ class MissingJsonEnding(NotFound):
 
 
 class MethodNotAllowed(TreeError):
+    """`allowed` are the methods that the URL takes, "" where they are those of the tree."""
+
     http_status = 405
     text = "Method Not Allowed"
+
+    def __init__(self, allowed: str = "") -> None:
+        super().__init__()
+        self.allowed = allowed
+
+
+class RequestTimeout(TreeError):
+    http_status = 408
+    text = "Request Timeout"
+
+
+class Misdirected(TreeError):
+    http_status = 421
+    text = "Host is not allowed"
+
+
+class ForeignOrigin(TreeError):
+    """The page that asks is of an origin which is not allowed."""
+
+    status = "permission_denied"
+    http_status = 403
+    text = "Origin is not allowed"
 
 
 # Who asks may not, or is not who they say.
@@ -228,6 +267,17 @@ class DataStale(TreeError):
     status = "datastale"
     http_status = 412
     text = "Transaction hash does not match"
+
+
+class PatchConflict(TreeError):
+    """An operation of a JSON Patch cannot be done: `operation` is its number, counted from 0."""
+
+    http_status = 409
+    text = "The patch does not fit the value."
+
+    def __init__(self, detail: str = "", operation: int = 0) -> None:
+        super().__init__(detail)
+        self.operation = operation
 
 
 class Unavailable(TreeError):

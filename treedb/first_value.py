@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
+from treedb.tree.bookmark import BEGINNING, Bookmark
 from treedb.tree.hashing import matches_hash
 from treedb.tree.json_text import parse_json
 from treedb.tree.range_hash import CompoundHash
@@ -35,10 +36,14 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class FirstValue:
-    """JSON in pieces: a value, or with `is_merge` the ranges in which the listener's copy differs."""
+    """JSON in pieces: a value, or with `is_merge` the ranges in which the listener's copy differs.
+
+    `bookmark` is that of who has seen it.
+    """
 
     pieces: list[bytes]
     is_merge: bool = False
+    bookmark: Bookmark = BEGINNING
 
 
 NO_COPY: Final = Claim()

@@ -9,6 +9,8 @@ turns, and is scheduled by whoever owns the loop.
 import logging
 from collections import deque
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import islice
 
 from treedb.access import Access
 from treedb.clock import SystemClock
@@ -22,6 +24,7 @@ from treedb.store.store import Snapshot, Store
 from treedb.sync.delivery import Listener, Watch
 from treedb.sync.hub import Hub
 from treedb.sync.view import View
+from treedb.tree.bookmark import BEGINNING, Bookmark
 from treedb.tree.commit import Commit
 from treedb.tree.values import Value
 from treedb.unpublished import unpublished
@@ -32,6 +35,8 @@ log = logging.getLogger("treedb.follower")
 
 # The longest the follower keeps the event loop before it lets others have it.
 TURN_SECONDS = 0.005
+# Commits of another process that are taken at once.
+CATCH_UP = 1000
 # Slices of a window that publishing waits for; one that takes longer is read beside it.
 PATIENCE = 20
 
@@ -60,17 +65,23 @@ class Follower:
         self._publishing: Iterator[None] | None = None
         self._rules_revision = 0
         self.authority = access.authority()
-        self.revision = 0
+        self.bookmark = BEGINNING
+        self.derived_changes = 0
 
     def start(self) -> None:
         """Begin where the store is."""
         with self._store.snapshot() as snapshot:
-            self.revision = snapshot.revision
+            self.bookmark = snapshot.bookmark()
             self._follow_rules(snapshot)
 
     def close(self) -> None:
         """Give up what is still being read."""
         self._slow_reads.close()
+
+    @property
+    def revision(self) -> int:
+        """Return the revision of the last commit published."""
+        return self.bookmark.revision
 
     @property
     def watched_places(self) -> int:
@@ -148,6 +159,15 @@ class Follower:
             self._publishing = self._publish_all()
             self._take_turn()
 
+    def catch_up(self) -> None:
+        """Take what another process has committed; Unavailable when there are too many readers."""
+        if self._publishing is not None:
+            return
+        with self._store.snapshot() as snapshot:
+            commits = tuple(islice(snapshot.journal.after(self.revision), CATCH_UP))
+        if commits:
+            self.arrived(Batch(commits, ()))
+
     def _look_again(self) -> None:
         """Do what is to be done when no commit comes: windows wait to be read, or were read."""
         self.arrived(Batch((), ()))
@@ -207,11 +227,12 @@ class Follower:
             delivery = yield from self._upkeep.learn(view, changes, commit.revision, published)
             self._hub.refresh(view)
             if delivery is not None:
-                learnt.append((view, delivery))
+                learnt.append((view, replace(delivery, time_ms=commit.time_ms)))
         yield from self._doubts.settle_about(commit.patch)
         for view, delivery in learnt:
             view.tell(delivery)
-        self.revision = commit.revision
+        self.bookmark = Bookmark(commit.revision, commit.time_ms)
+        self.derived_changes += len(commit.derived)
 
     # Windows
 

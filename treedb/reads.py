@@ -2,18 +2,33 @@
 
 A crowd that comes back reads in turns: there are not as many reader slots as clients. Each read
 gives way to the event loop between its slices.
+
+Text that is short is made ready and its snapshot let go. Long text is never held: it is made once
+to learn how long it is, for an answer tells that first, and once more while somebody takes it. Both
+times it comes from one snapshot, which LMDB cannot free pages under, so it is kept for a bounded
+time, and there are turns of their own for such reads. However many there are, one slice of one of
+them is made in a turn of the event loop.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass
 
 from treedb.config import Limits
 from treedb.errors import TooBigToRead
 from treedb.paths.path import Path
 from treedb.store.query_reading import read_query
-from treedb.store.reading import Result, Steps, read_json, read_truncated, read_value
+from treedb.store.reading import (
+    Result,
+    Steps,
+    read_json,
+    read_truncated,
+    read_value,
+    too_big,
+)
 from treedb.store.store import Snapshot, Store
+from treedb.store.subtree_json import json_chunks
 from treedb.tree.arrays import to_plain
 from treedb.tree.forms import Form
 from treedb.tree.json_text import format_json
@@ -22,6 +37,14 @@ from treedb.tree.query_order import OrderBy
 from treedb.tree.values import Value
 
 INLINE_CHILDREN = 500  # more of them are made JSON on a thread
+
+
+@dataclass(frozen=True, slots=True)
+class JsonText:
+    """JSON text to be taken in chunks while its snapshot is open."""
+
+    size_bytes: int
+    chunks: AsyncIterator[bytes]
 
 
 class Reads:
@@ -42,6 +65,8 @@ class Reads:
         self._is_indexed = is_indexed
         self._advise = advise
         self._turns = asyncio.Semaphore(limits.reads_at_once)
+        self._long_turns = asyncio.Semaphore(limits.long_reads_at_once)
+        self._slice_turn = asyncio.Lock()  # of long reads
 
     @asynccontextmanager
     async def snapshot(self) -> AsyncIterator[Snapshot]:
@@ -50,16 +75,64 @@ class Reads:
             with self._store.snapshot() as snapshot:
                 yield snapshot
 
+    @asynccontextmanager
+    async def long_snapshot(self) -> AsyncIterator[Snapshot]:
+        """Open a snapshot that is kept while somebody takes a long text."""
+        async with self._long_turns:
+            with self._store.snapshot() as snapshot:
+                yield snapshot
+
     async def value(self, path: Path, snapshot: Snapshot) -> Value:
         """Return the value at a place in export form, None when there is nothing."""
         return await paced(read_value(snapshot.tree, path, self._limits.slice_rows))
 
-    async def json(self, path: Path, form: Form, snapshot: Snapshot) -> list[bytes]:
-        """Return the value at a place as JSON text, in pieces; TooBigToRead past the limit."""
-        limits = self._limits
-        return await paced(
-            read_json(snapshot.tree, path, form, limits.slice_rows, limits.answer_bytes)
-        )
+    async def json(
+        self, path: Path, form: Form, snapshot: Snapshot, most_bytes: int | None = None
+    ) -> list[bytes]:
+        """Return the value at a place as JSON text, in pieces; TooBigToRead past a limit.
+
+        That is the limit of an answer, unless another one is given.
+        """
+        most = self._limits.answer_bytes if most_bytes is None else most_bytes
+        return await paced(read_json(snapshot.tree, path, form, self._limits.slice_rows, most))
+
+    async def short_json(self, path: Path, form: Form, snapshot: Snapshot) -> list[bytes] | None:
+        """Return the value at a place as JSON text, None when that is long."""
+        most = min(self._limits.ready_bytes, self._limits.answer_bytes)
+        try:
+            return await self.json(path, form, snapshot, most)
+        except TooBigToRead:
+            return None
+
+    @asynccontextmanager
+    async def long_json(
+        self, path: Path, form: Form, snapshot: Snapshot
+    ) -> AsyncIterator[JsonText]:
+        """Give the value at a place as JSON text to be taken in chunks.
+
+        TooBigToRead past the limit of an answer, which is known before the first chunk is made.
+        """
+        size = 0
+        async with aclosing(self._chunks(path, form, snapshot)) as chunks:
+            async for chunk in chunks:
+                size += len(chunk)
+                if size > self._limits.answer_bytes:
+                    raise too_big(self._limits.answer_bytes)
+        async with aclosing(self._chunks(path, form, snapshot)) as chunks:
+            yield JsonText(size, chunks)
+
+    async def _chunks(
+        self, path: Path, form: Form, snapshot: Snapshot
+    ) -> AsyncGenerator[bytes, None]:
+        chunks = json_chunks(snapshot.tree, path, form, self._limits.slice_rows)
+        while True:
+            async with self._slice_turn:
+                chunk = next(chunks, None)
+                await asyncio.sleep(0)
+            if chunk is None:
+                return
+            if chunk:
+                yield chunk
 
     async def truncated(self, path: Path, levels: int, snapshot: Snapshot) -> Value:
         """Return the value with every object `levels` levels below the place as True."""

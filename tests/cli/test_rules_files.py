@@ -115,6 +115,40 @@ def test_warnings_are_listed_and_are_no_failure(tmp_path: Path) -> None:
     )
 
 
+GROUPS = """{"rules": {
+  "users": {"$uid": {".read": "auth.uid == $uid", "groups": {"$gid": {
+    ".write": "auth.uid == $uid",
+    ".mirror": "/groups/$gid/members/$uid"
+  }}}},
+  "groups": {"$gid": {
+    "members": {".count": "/groups/$gid/memberCount"},
+    "memberCount": {".read": "auth != null"}
+  }}
+}}
+"""
+
+
+@pytest.fixture
+def groups(tmp_path: Path) -> str:
+    return written(tmp_path / "groups.json", GROUPS)
+
+
+def test_what_mirrors_and_counts_mean_is_told_before_the_warnings(groups: str) -> None:
+    report = check(groups)
+    assert report.code == 0
+    assert report.text == (
+        f"{groups}:4:16: mirror: /users/$uid/groups/$gid exists exactly when "
+        "/groups/$gid/members/$uid does, with the same value\n"
+        f"{groups}:7:27: count: /groups/$gid/memberCount is the number of children of "
+        "/groups/$gid/members\n"
+        f"{groups}:4:16: warning: No client may read /groups/$gid/members/$uid: no .read is above "
+        "it, at it or below. (/users/$uid/groups/$gid .mirror)\n"
+        '    ".mirror": "/groups/$gid/members/$uid"\n'
+        "               ^ put one where it is to be read\n"
+        f"{groups}: no mistakes, 1 warning"
+    )
+
+
 def test_a_list_that_was_cut_says_so(tmp_path: Path) -> None:
     most = DEFAULT_LIMITS.rules_findings
     rules = {f"k{number}": {".read": "x"} for number in range(most + 5)}
@@ -211,6 +245,22 @@ def test_data_may_be_in_a_file(tmp_path: Path, good: str) -> None:
 def test_the_value_may_come_from_standard_input(good: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"null")))
     assert ask(good, operation="write", value="-", auth="zoe").startswith("ALLOWED")
+
+
+def test_a_write_is_explained_with_what_the_server_adds(groups: str) -> None:
+    parts = {"operation": "write", "path": "/users/zoe/groups/alpha", "value": "true"}
+    text = ask(groups, **parts, auth="zoe", data='{"groups": {"alpha": {"name": "Alpha"}}}')
+    assert text.startswith("ALLOWED set /users/zoe/groups/alpha\n")
+    assert (
+        "/groups/alpha/memberCount\n"
+        "  (derived from /groups/alpha/members by the count at 7:27; only .validate is asked)\n"
+        "\n"
+        "/groups/alpha/members/zoe\n"
+        "  (derived from /users/zoe/groups/alpha by the mirror at 4:16; only .validate is asked)\n"
+        "\n"
+        "/users/zoe/groups/alpha\n"
+        "  (named by the client)\n"
+    ) in text
 
 
 def test_an_explanation_can_be_had_as_json(good: str) -> None:

@@ -14,6 +14,7 @@ from treedb.rules.lint import lint
 from treedb.rules.loader import parse_rules
 from treedb.rules.rule import Rule
 from treedb.rules.source import format_findings
+from treedb.writes.derive import derive
 
 ROOT = Path(__file__).parent.parent.parent
 RULES = ROOT / "examples" / "chat" / "rules.json"
@@ -24,7 +25,7 @@ MESSAGE_UNITS = 4000
 @pytest.fixture(scope="module")
 def outcomes() -> tuple[Outcome, ...]:
     ruleset = parse_rules(RULES.read_text())
-    return run_cases(ruleset, read_cases(json.loads(CASES.read_text())))
+    return run_cases(ruleset, read_cases(json.loads(CASES.read_text())), derive)
 
 
 def test_the_file_has_no_findings() -> None:
@@ -63,7 +64,8 @@ def test_a_message_is_as_long_as_the_page_lets_it_be(units: int, is_allowed: boo
     [case] = (case for case in document["tests"] if case["name"] == "a member says something")
     [path] = (path for path in case["value"] if path.startswith("messages/"))
     case["value"][path]["message"] = "m" * units
-    [outcome] = run_cases(parse_rules(RULES.read_text()), read_cases({**document, "tests": [case]}))
+    cases = read_cases({**document, "tests": [case]})
+    [outcome] = run_cases(parse_rules(RULES.read_text()), cases, derive)
     assert outcome.explanation.allowed is is_allowed
     page = (RULES.parent / "index.html").read_text()
     assert f'id="composer-input" rows="1" maxlength="{MESSAGE_UNITS}"' in page

@@ -14,6 +14,7 @@ from treedb.rules.cases import (
 )
 from treedb.rules.loader import parse_rules
 from treedb.rules.scope import REALTIME_READ, QueryVariables
+from treedb.writes.derive import derive
 
 RULES = parse_rules(
     json.dumps(
@@ -40,7 +41,7 @@ FILE: dict[str, Any] = {
 
 
 def run(*tests: dict[str, Any], **members: Any) -> tuple[Outcome, ...]:
-    return run_cases(RULES, read_cases({**FILE, **members, "tests": list(tests)}))
+    return run_cases(RULES, read_cases({**FILE, **members, "tests": list(tests)}), derive)
 
 
 PASSING = [
@@ -114,6 +115,74 @@ WRONG_WRITES = [
 def test_a_write_that_is_none_is_refused(test: dict[str, Any]) -> None:
     with pytest.raises(InvalidData):
         run(test)
+
+
+GROUPS = parse_rules("""{"rules": {
+  "users": {"$uid": {"groups": {"$gid": {
+    ".write": "auth.uid == $uid",
+    ".mirror": "/groups/$gid/members/$uid"
+  }}}},
+  "groups": {
+    "$gid": {
+      ".write": "auth.uid == 'owner'",
+      "members": {
+        ".read": "data.hasChild(auth.uid)",
+        ".count": "/groups/$gid/memberCount",
+        "$uid": {".validate": "newData.val() == true"}
+      },
+      "memberCount": {".validate": "newData.val() <= 2"}
+    }
+  }
+}}""")
+ALPHA = "/users/zoe/groups/alpha"
+MIRRORED = [
+    # The other side is asked whether it is valid, and not who may write there.
+    ({"set": ALPHA, "value": True, "expect": "allow"}, None),
+    ({"set": ALPHA, "value": "x", "expect": "deny"}, None),
+    # So is the count that comes of both.
+    ({"set": ALPHA, "value": True, "expect": "allow"}, {"users": {"max": {"groups": {"alpha": True}}}}),
+    ({"set": ALPHA, "value": True, "expect": "deny"}, {"groups": {"alpha": {"members": {"max": True, "ann": True}}}}),
+    # The data has both sides, whichever is written down.
+    ({"read": "/groups/alpha/members", "expect": "deny"}, None),
+    ({"read": "/groups/alpha/members", "expect": "allow"}, {"users": {"zoe": {"groups": {"alpha": True}}}}),
+    # What the server refuses is not allowed, whatever the rules say.
+    ({"as": {"uid": "owner"}, "set": "/groups/alpha/memberCount", "value": 1, "expect": "deny"}, None),
+    ({"as": {"uid": "owner"}, "set": "/groups/alpha", "value": {"memberCount": 1}, "expect": "allow"}, None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("test, data", MIRRORED, ids=json.dumps)
+def test_a_write_is_judged_with_what_the_server_adds(test: dict[str, Any], data: Any) -> None:
+    document = {"data": data, "tests": [{"as": {"uid": "zoe"}, **test}]}
+    [outcome] = run_cases(GROUPS, read_cases(document), derive)
+    assert outcome.passed, outcome.explanation.to_text()
+
+
+def count_set_by(uid: str) -> str:
+    test = {"as": {"uid": uid}, "set": "/groups/alpha/memberCount", "value": 1, "expect": "deny"}
+    [outcome] = run_cases(GROUPS, read_cases({"tests": [test]}), derive)
+    return outcome.explanation.reason
+
+
+def test_why_the_server_refuses_a_write_is_told_to_who_may_write_there() -> None:
+    assert count_set_by("owner") == (
+        "the server refuses it: /groups/alpha/memberCount is the number of children of "
+        "/groups/alpha/members, which the server keeps; leave it out"
+    )
+    assert count_set_by("zoe") == (
+        "no .write rule on the path to /groups/alpha/memberCount is true"
+    )
+
+
+def test_data_that_contradicts_its_mirrors_is_refused() -> None:
+    data = {
+        "users": {"zoe": {"groups": {"alpha": 1}}},
+        "groups": {"alpha": {"members": {"zoe": 2}}},
+    }
+    document = {"data": data, "tests": [{"read": "/", "expect": "deny"}]}
+    with pytest.raises(InvalidData) as refusal:
+        run_cases(GROUPS, read_cases(document), derive)
+    assert refusal.value.reason.startswith("the data: /users/zoe/groups/alpha and ")
 
 
 def test_outcomes_are_listed_and_failures_explained() -> None:

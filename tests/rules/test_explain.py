@@ -24,7 +24,9 @@ def explained_write(
     tree: object, changes: dict[str, Value], data: Value = None, **options: Any
 ) -> Explanation:
     rules = parse_rules(json.dumps({"rules": tree}))
-    patch = Patch.of((Path.parse(path), value) for path, value in changes.items())
+    patch = Patch.of(
+        (Path.parse(path, allow_priority=True), value) for path, value in changes.items()
+    )
     before = ValueReader(data)
     options.setdefault("auth", None)
     return rules.explain_write(patch, before, Overlay(before, patch), now_ms=NOW, **options)
@@ -115,13 +117,45 @@ def test_every_place_of_an_update_is_a_target() -> None:
     assert (found.operation, str(found.path)) == ("update", "/")
 
 
+def test_a_place_that_is_denied_for_want_of_rules_is_a_target() -> None:
+    tree = {"b": {".write": True}}
+    found = explained_write(tree, {"/b": None, "/a/.priority": None}, {"b": 1})
+    assert [(str(target.path), target.allowed) for target in found.targets] == [
+        ("/b", True),
+        ("/a/.priority", False),
+    ]
+
+
+MIRRORED = {
+    "a": {"$x": {".write": True, ".mirror": "/b/$x"}},
+    "b": {"$x": {".write": False, ".validate": "newData.isString()"}, ".count": "/n"},
+}
+
+
 def test_what_the_server_adds_is_only_validated() -> None:
-    tree = {"a": {".write": True}, "b": {".write": False, ".validate": "newData.isString()"}}
-    found = explained_write(tree, {"/a": 1, "/b": 2}, named=[Path(("a",))])
+    found = explained_write(MIRRORED, {"/a/k": 1, "/b/k": 1, "/n": 1}, named=[Path(("a", "k"))])
     assert not found.allowed
-    derived = found.targets[-1]
-    assert (str(derived.path), derived.is_named) == ("/b", False)
-    assert [asked.rule.access.value for asked in derived.asked] == [".validate"]
+    named, mirrored, counted = found.targets
+    assert (str(named.path), named.is_named, named.derivation) == ("/a/k", True, None)
+    assert (str(mirrored.path), mirrored.is_named) == ("/b/k", False)
+    assert str(mirrored.derivation) == "derived from /a/k by the mirror at 1:52"
+    assert [asked.rule.access.value for asked in mirrored.asked] == [".validate"]
+    assert (str(counted.path), counted.asked) == ("/n", ())
+    assert str(counted.derivation) == "derived from /b by the count at 1:139"
+    assert found.reason == (
+        ".validate at /b/k (1:107) is false, and /b/k is derived from /a/k by the mirror at 1:52"
+    )
+
+
+def test_derived_places_are_shown_in_part_when_there_are_many() -> None:
+    tree = {"a": {".write": True, "$x": {".mirror": "/b/$x"}}}
+    keys = [f"k{number:04}" for number in range(2000)]
+    changes: dict[str, Value] = {"/a": dict.fromkeys(keys, True)}
+    found = explained_write(
+        tree, {**changes, **{f"/b/{key}": True for key in keys}}, named=[Path(("a",))]
+    )
+    assert (found.allowed, found.is_cut) == (True, True)
+    assert len(found.targets) == 500
 
 
 def test_a_huge_write_is_explained_in_part() -> None:

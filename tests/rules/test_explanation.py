@@ -163,6 +163,78 @@ def test_an_explanation_reads_well() -> None:
     assert update({"/u/zoe": "x"}).to_text() == TEXT
 
 
+GROUPS = """{"rules": {
+  "users": {"$uid": {"groups": {"$gid": {
+    ".write": "auth.uid == $uid",
+    ".mirror": "/groups/$gid/members/$uid"
+  }}}},
+  "groups": {"$gid": {
+    "closed": {".validate": "newData.isBoolean()"},
+    "members": {"$uid": {".validate": "newData.parent().parent().child('closed').val() != true"}}
+  }}
+}}"""
+JOINED = """\
+DENIED set /users/zoe/groups/alpha
+  as {"uid": "zoe"}
+  at 1700000000000
+  .validate at /groups/alpha/members/zoe (8:40) is false, and /groups/alpha/members/zoe is derived \
+from /users/zoe/groups/alpha by the mirror at 4:16
+
+/groups/alpha/members/zoe
+  (derived from /users/zoe/groups/alpha by the mirror at 4:16; only .validate is asked)
+  /groups/$gid/closed .validate at /groups/alpha/closed (7:30) => skipped(not carried by the write)
+  /groups/$gid/members/$uid .validate at /groups/alpha/members/zoe (8:40) => false
+      newData.parent().parent().child('closed').val() != true  => false
+      newData.parent().parent().child('closed').val()  => true
+      newData.parent().parent().child('closed')  => /groups/alpha/closed (exists)
+      newData.parent().parent()  => /groups/alpha (exists)
+      newData.parent()  => /groups/alpha/members (exists)
+      newData  => /groups/alpha/members/zoe (exists)
+
+/users/zoe/groups/alpha
+  (named by the client)
+  /users/$uid/groups/$gid .write at /users/zoe/groups/alpha (3:16) => true
+      auth.uid == $uid  => true
+      auth.uid  => "zoe"
+      auth  => {"uid": "zoe"}
+      $uid  => "zoe"
+"""
+
+
+def join() -> Explanation:
+    named, derived = Path.parse("/users/zoe/groups/alpha"), Path.parse("/groups/alpha/members/zoe")
+    before = ValueReader({"groups": {"alpha": {"closed": True}}})
+    patch = Patch.of([(named, True), (derived, True)])
+    return parse_rules(GROUPS).explain_write(
+        patch,
+        before,
+        Overlay(before, patch),
+        auth={"uid": "zoe"},
+        now_ms=NOW,
+        named=[named],
+        operation="set",
+        path=named,
+    )
+
+
+def test_a_write_with_derived_places_tells_which_the_client_named() -> None:
+    assert f"{join().to_text()}\n" == JOINED
+
+
+def test_a_derived_place_has_its_origin_and_its_declaration() -> None:
+    derived, named = join().to_json()["targets"]
+    assert derived["derived"] == {
+        "by": "mirror",
+        "from": "/users/zoe/groups/alpha",
+        "line": 4,
+        "col": 16,
+    }
+    assert "write" not in derived
+    assert derived["validate"]["ok"] is False
+    assert named["write"]["granted"] is True
+    assert "derived" not in named
+
+
 def test_nobody_is_shown_as_nobody() -> None:
     text = read("/u", None).to_text()
     assert text.startswith("DENIED read /u\n  as nobody (auth is null)\n")

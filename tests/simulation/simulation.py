@@ -20,6 +20,7 @@ from treedb import database as database_module
 from treedb import doubts as doubts_module
 from treedb import first_value as first_value_module
 from treedb import follower as follower_module
+from treedb import reads as reads_module
 from treedb.server import outbox as outbox_module
 from treedb.server import session as session_module
 from treedb.store.kept_rules import Origin
@@ -285,7 +286,7 @@ def simulate(folder: FilePath, seed: int, patch: pytest.MonkeyPatch, steps: int 
     """Run the history of a seed; what is large in a real server is small here."""
     choice = random.Random(seed)
     patch.setattr(database_module, "Writer", SteppedWriter)
-    patch.setattr(database_module, "INLINE_CHILDREN", choice.choice((1, 500)))
+    patch.setattr(reads_module, "INLINE_CHILDREN", choice.choice((1, 500)))
     patch.setattr(first_value_module, "INLINE_BYTES", choice.choice((10, 16384)))
     patch.setattr(session_module, "INLINE_BYTES", choice.choice((60, 1 << 18)))
     patch.setattr(outbox_module, "INLINE_BYTES", choice.choice((20, 1 << 20)))

@@ -8,6 +8,7 @@ import asyncio
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path as FilePath
 from typing import Any
 
@@ -72,13 +73,14 @@ class SteppedWriter(Writer):
             if job is not None:
                 jobs.append(job)
         if jobs:
-            batch = self._process(jobs)
+            batch = self._completed(self._process(jobs))
             for commit in batch.commits:
                 self.on_disk(commit)
             self._done(batch)
 
     def build(self) -> None:
-        self._guard(self._build.step_if_due)
+        for work in self._background:
+            self._guard(partial(self._step, work))
 
 
 @dataclass

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from treedb.store.codec import HEAD, LONGEST, encode_row, encode_value
-from treedb.store.cursor import RowCursor
+from treedb.store.cursor import SLICE_BYTES, RowCursor
 
 # Few letters and lengths around the limits, so that heads are shared and groups form.
 pieces = st.text("ab", min_size=1, max_size=3)
@@ -88,3 +88,11 @@ def test_stepping_through_a_group_reads_it_once_and_sees_what_was_put(rows: RowC
     found = rows.seek(b"a" * 600 + b"000")
     assert found is not None
     assert found[0] == b"a" * 600 + b"00x"
+
+
+def test_a_slice_ends_with_the_row_that_fills_it(rows: RowCursor) -> None:
+    sizes = [SLICE_BYTES // 4] * 9 + [SLICE_BYTES * 3, 1, 1]
+    for number, size in enumerate(sizes):
+        rows.put(b"%02d\x00" % number, bytes(size))
+    assert [len(each) for each in rows.slices(b"", 500)] == [4, 4, 2, 2]
+    assert [len(each) for each in rows.slices(b"", 3)] == [3, 3, 3, 1, 2]

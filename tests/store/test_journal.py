@@ -4,11 +4,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path as FilePath
 
+import msgpack
 import pytest
 
 from treedb.config import DEFAULT_LIMITS, Limits
 from treedb.paths.path import Path
-from treedb.store.journal import PRUNED_FOR_ONE
+from treedb.store.journal import PRUNED_FOR_ONE, encode_revision
 from treedb.store.store import Store
 from treedb.tree.commit import Commit
 from treedb.tree.patch import Patch
@@ -18,6 +19,14 @@ COMMITS = [
     Commit(1, 10, Patch(((Path(()), {"a": 1.5}),)), None, None),
     Commit(2, 20, Patch(((Path(("a",)), None),)), "id-2", "mchen"),
     Commit(3, 30, Patch(((Path(("a", "é😀 ")), True), (Path(("b", ".priority")), "p"))), None, "x"),
+    Commit(
+        4,
+        40,
+        Patch(((Path(("a",)), 1), (Path(("b",)), 1), (Path(("c",)), None))),
+        None,
+        None,
+        derived=(0, 2),
+    ),
 ]
 
 
@@ -54,8 +63,23 @@ def test_commits_come_back_as_they_were(store: Store) -> None:
     with store.snapshot() as snapshot:
         assert list(snapshot.journal.after(0)) == COMMITS
         assert list(snapshot.journal.after(2)) == COMMITS[2:]
-        assert list(snapshot.journal.after(3)) == []
-        assert (snapshot.journal.first_revision(), snapshot.revision) == (1, 3)
+        assert list(snapshot.journal.after(4)) == []
+        assert (snapshot.journal.first_revision(), snapshot.revision) == (1, 4)
+
+
+def test_an_entry_from_before_there_were_derived_changes_is_read(store: Store) -> None:
+    entry = msgpack.packb([20, "id-2", "mchen", [["/a", None]], None])
+    with store.transaction() as transaction:
+        journal = transaction.journal
+        journal.transaction.put(encode_revision(2), entry, db=journal.database)
+        assert list(journal.after(0)) == [COMMITS[1]]
+
+
+def test_an_entry_without_derived_changes_is_as_it_was_before_there_were_any(store: Store) -> None:
+    append(store, *COMMITS[:3])
+    with store.snapshot() as snapshot:
+        cursor = snapshot.journal.transaction.cursor(snapshot.journal.database)
+        assert [len(msgpack.unpackb(raw)) for raw in cursor.iternext(keys=False)] == [5, 5, 5]
 
 
 def test_an_empty_journal_is_at_revision_0(store: Store) -> None:

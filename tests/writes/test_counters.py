@@ -8,6 +8,7 @@ from tests.writes.derived_world import COUNTERS, applied, assert_counted, random
 from treedb.config import DEFAULT_LIMITS
 from treedb.errors import InvalidData, TreeError
 from treedb.paths.path import Path
+from treedb.tree.json_equality import same_json
 from treedb.tree.patch import Patch
 from treedb.tree.reader import ValueReader
 from treedb.tree.values import Value, normal_form
@@ -47,6 +48,7 @@ ADDED: list[tuple[str, dict[str, object], dict[str, object]]] = [
     ("a group with another count", {"/groups/a": {"count": 9, "members": {"x": 1}}}, {"/groups/a": {"count": 1, "members": {"x": 1}}}),
     ("a group with a count alone", {"/groups/a": {"count": 9, "name": "A"}}, {"/groups/a": {"name": "A"}}),
     ("a group sent without its count", {"/groups/a": {"members": {"x": 1}}}, {"/groups/a": {"count": 1, "members": {"x": 1}}}),
+    ("a group whose count is true", {"/groups/b": {"count": True, "members": {"x": 1}}}, {"/groups/b": {"count": 1, "members": {"x": 1}}}),
     ("beside", {"/groups/a/name": "B"}, {}),
     ("the priority of one", {"/groups/a/members/bob/.priority": 1}, {}),
 ]  # fmt: skip
@@ -60,7 +62,7 @@ def test_a_write_brings(changes: dict[str, object], added: dict[str, object]) ->
     assert {
         str(place): value
         for place, value in whole.changes
-        if place not in before or before[place] != value
+        if place not in before or not same_json(before[place], value)
     } == added
 
 

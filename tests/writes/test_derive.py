@@ -53,5 +53,5 @@ def test_what_is_derived_step_by_step_is_what_a_look_at_the_whole_finds_right(se
         tree = applied(tree, whole)
         assert_mirrored(tree)
         assert_counted(tree)
-        checked = check_derived(ValueReader(tree), RULES.mirrors, RULES.counters)
+        checked = check_derived(ValueReader(tree), (*RULES.mirrors, *RULES.counters))
         assert [fault for fault in checked if fault is not None] == []

@@ -25,7 +25,7 @@ CASES: list[tuple[str, Value, list[str]]] = [
     "tree, faults", [case[1:] for case in CASES], ids=[case[0] for case in CASES]
 )
 def test_of_a_tree_is_told(tree: Value, faults: list[str]) -> None:
-    checked = check_derived(ValueReader(tree), MIRRORS, COUNTERS)
+    checked = check_derived(ValueReader(tree), (*MIRRORS, *COUNTERS))
     assert [str(fault) for fault in checked if fault is not None] == faults
 
 
@@ -33,4 +33,4 @@ def test_a_long_look_gives_others_their_turn() -> None:
     keys = [str(number) for number in range(TURN * 2)]
     groups: dict[str, Value] = {key: {"members": {"a": 1}} for key in keys}
     tree: Value = {"users": {"a": {"groups": dict.fromkeys(keys, 1)}}, "groups": groups}
-    assert list(check_derived(ValueReader(tree), MIRRORS, ())) == [None, None]
+    assert list(check_derived(ValueReader(tree), MIRRORS)) == [None, None]

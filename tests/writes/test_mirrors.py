@@ -71,6 +71,8 @@ ADDED: list[tuple[str, dict[str, object], dict[str, object]]] = [
     ("both sides alike", {"/users/ann/groups/b": 1, "/groups/b/members/ann": 1}, {}),
     ("all groups", {"/groups": {"z": {"members": {"ann": True}}}}, {"/users/ann/groups/a": None, "/users/bob/groups/a": None, "/users/bob/groups/b": None, "/users/ann/groups/z": True}),
     ("the root, with one side", {"/": {"users": {"ann": {"groups": {"a": 1}}}}}, {"/": {"groups": {"a": {"members": {"ann": 1}}}, "users": {"ann": {"groups": {"a": 1}}}}}),
+    ("the root, with one side of who was not there", {"/": {"users": {"eve": {"groups": {"z": 1}}}}}, {"/": {"groups": {"z": {"members": {"eve": 1}}}, "users": {"eve": {"groups": {"z": 1}}}}}),
+    ("leaving a group that is replaced", {"/users/eve/groups/a/since": None, "/groups/a": {"name": "B"}}, {"/users/ann/groups/a": None, "/users/bob/groups/a": None}),
     ("the root, removed", {"/": None}, {}),
     ("detail stays where it may be", {"/users/bob/follows/ann": {"why": "y"}}, {"/followers/ann/bob": True}),
     ("detail below", {"/users/ann/follows/bob/why": "z"}, {}),
@@ -87,6 +89,8 @@ def test_a_write_brings(changes: dict[str, object], added: dict[str, object]) ->
 
 REFUSED: list[tuple[str, dict[str, object], type[TreeError], str]] = [
     ("set here, removed there", {"/users/ann/groups/b": 1, "/groups/b/members/ann": None}, ConflictingPaths, "/groups/b/members/ann"),
+    ("set here, its group replaced without it", {"/users/ann/groups/b": 1, "/groups/b": {"name": "B"}}, ConflictingPaths, "/users/ann/groups/b is mirrored at /groups/b/members/ann, and the write of /groups/b leaves that out"),
+    ("a root with a leaf in the way", {"/": {"users": {"eve": {"groups": {"b": 1}}}, "groups": {"b": "x"}}}, ConflictingPaths, "the write of / leaves that out"),
     ("unlike values", {"/users/ann/groups/b": 1, "/groups/b/members/ann": 2}, ConflictingPaths, "write one of them, or both alike"),
     ("one and the integer 1", {"/users/ann/groups/b": 1, "/groups/b/members/ann": True}, ConflictingPaths, "/users/ann/groups/b"),
     ("set here, its group removed", {"/users/ann/groups/b": 1, "/groups/b": None}, ConflictingPaths, "/groups/b"),
@@ -119,8 +123,10 @@ def test_a_write_may_fan_out_so_far_and_no_farther() -> None:
 def test_the_other_side_keeps_to_the_depth_of_the_tree() -> None:
     limits = replace(DEFAULT_LIMITS, depth=5)
     patch = patch_of({"/users/eve/groups/x": {"a": {"b": 1}}})
-    with pytest.raises(TooDeep, match="6 levels below the root; at most 5"):
-        complete(patch, ValueReader(None), MIRRORS, limits)
+    whole = patch_of({"/": {"users": {"eve": {"groups": {"x": {"a": {"b": 1}}}}}}})
+    for each in (patch, whole):
+        with pytest.raises(TooDeep, match="6 levels below the root; at most 5"):
+            complete(each, ValueReader(None), MIRRORS, limits)
 
 
 def test_without_mirrors_a_patch_stays_as_it_is() -> None:

@@ -13,7 +13,9 @@ from treedb.errors import (
 )
 from treedb.paths.path import Path
 from treedb.tree.values import Value
-from treedb.writes.request import set_write, update_write
+from treedb.writes.json_patch import JsonPatch
+from treedb.writes.merge_patch import MergePatch
+from treedb.writes.request import json_patch_write, merge_patch_write, set_write, update_write
 
 LIMITS = Limits(paths_per_update=3, nodes_per_write=10)
 DEEP = "/".join("d" * 33)
@@ -77,3 +79,27 @@ def test_a_bad_update_is_refused_and_says_why(
 ) -> None:
     with pytest.raises(error, match=says):
         update_write(path("/a"), raw, LIMITS)
+
+
+def test_a_patch_is_kept_for_the_plan() -> None:
+    operations = [{"op": "add", "path": "/b", "value": [1, 2]}]
+    write = json_patch_write(path("/a"), operations, LIMITS, expected_hash="h")
+    assert isinstance(write.patching, JsonPatch)
+    assert (write.path, write.changes, write.nodes) == (path("/a"), (), 3)
+    assert (write.expected_hash, write.operation) == ("h", "patch")
+    write = merge_patch_write(path("/a"), {"b": {".sv": "timestamp"}}, LIMITS, expected_hash="h")
+    assert isinstance(write.patching, MergePatch)
+    assert (write.changes, write.has_server_values, write.nodes) == ((), True, 2)
+    assert (write.expected_hash, write.operation) == ("h", "merge")
+
+
+@pytest.mark.parametrize(
+    ("place", "raw", "nodes"),
+    [("/a", 1, 1), ("/a", None, 1), ("/a", {"b": [1, None]}, 4), ("/a/.priority", 1, 1)],
+)
+def test_a_set_counts_its_nodes(place: str, raw: object, nodes: int) -> None:
+    assert set_write(path(place), raw, LIMITS).nodes == nodes
+
+
+def test_an_update_counts_the_nodes_of_its_members() -> None:
+    assert update_write(path("/a"), {"b": {"x": 1}, "c": 2}, LIMITS).nodes == 3

@@ -258,3 +258,23 @@ def test_rules_of_a_commit_that_failed_are_forgotten(
     assert isinstance(desk.results(1)["rules"], InsufficientStorage)
     desk.writer.submit(a_set("/a", 1), "a")
     assert desk.results(1)["a"] == Written(1, (1,))
+
+
+MIRRORED = """{"rules": {
+  "b": {"$x": {".mirror": "/a/$x"}}, "a": {".count": "/n"}, ".write": true
+}}"""
+
+
+def test_a_commit_tells_which_of_its_changes_were_derived_and_so_does_the_journal(
+    desk: Desk,
+) -> None:
+    desk.writer.submit(RulesChange(MIRRORED, Origin.ADMIN), "rules")
+    desk.writer.submit(a_set("/b/k", 1), "derives a mirror and a count")
+    desk.writer.submit(update_write(ROOT, {"a/k": 2, "b/k": 2, "c": 3}, LIMITS), "names both")
+    desk.writer.start()
+    desk.results(3)
+    with desk.store.snapshot() as snapshot:
+        commits = list(snapshot.journal.after(0))
+    derived = [[str(each.patch.changes[at][0]) for at in each.derived] for each in commits]
+    assert derived == [[], ["/a/k", "/n"], []]
+    assert [str(path) for path, _ in commits[1].patch.changes] == ["/a/k", "/b/k", "/n"]

@@ -35,7 +35,8 @@ from treedb.writes.request import (
     update_write,
 )
 from treedb.writes.rules_in_force import RulesInForce
-from treedb.writes.writer import Batch, Request, Writer, Written
+from treedb.writes.steps import Request
+from treedb.writes.writer import Batch, Writer, Written
 
 LIMITS = replace(DEFAULT_LIMITS, map_bytes=1 << 28)
 NOW = 1_700_000_000_000
@@ -274,3 +275,12 @@ def test_the_map_grows_and_everything_of_the_batch_is_there(tmp_path: FilePath) 
     assert isinstance(found["open"], dict)
     assert sorted(found["open"]) == sorted(str(number) for number in range(0, 20, 2))
     desk.close()
+
+
+def test_what_a_session_left_is_named_and_what_comes_of_it_is_derived(desk: Desk) -> None:
+    mirrored = RULES.replace('".write": true', '".write": true, ".count": "/many"')
+    desk.ask(RulesChange(mirrored, Origin.ADMIN), keep("/open/x", 1), keep("/open/y", 2), END)
+    with desk.store.snapshot() as snapshot:
+        *_, commit = snapshot.journal.after(0)
+    changes = [str(path) for path, _ in commit.patch.changes]
+    assert (changes, commit.derived) == (["/many", "/open/x", "/open/y"], (0,))

@@ -32,6 +32,7 @@ from treedb.rules.source import format_findings
 from treedb.tree.json_text import parse_json
 from treedb.tree.server_values import resolve
 from treedb.tree.values import Value, normal_form
+from treedb.writes.derive import derive
 
 DONE: Final = 0
 FAILED: Final = 1
@@ -65,7 +66,7 @@ class Question:
 
 
 def check(file: str) -> Report:
-    """List all mistakes of a rules file, or its warnings when it has none.
+    """List all mistakes of a rules file; or what its mirrors and counts mean, and its warnings.
 
     rules.json:3:20: Unknown variable 'atuh'. (/rooms .read)
         ".read": "atuh != null"
@@ -76,11 +77,12 @@ def check(file: str) -> Report:
     if isinstance(ruleset, Report):
         return ruleset
     name = _name_of(file)
+    meanings = [f"{name}:{meaning}" for meaning in ruleset.meanings()]
     warnings = [
         replace(finding, message=f"warning: {finding.message}") for finding in lint(ruleset)
     ]
     summary = f"{name}: no mistakes, {_counted(len(warnings), 'warning')}"
-    return Report("\n".join([*_listed(warnings, name), summary]))
+    return Report("\n".join([*meanings, *_listed(warnings, name), summary]))
 
 
 def explain(file: str, question: Question, *, as_json: bool) -> Report:
@@ -89,7 +91,7 @@ def explain(file: str, question: Question, *, as_json: bool) -> Report:
     if isinstance(ruleset, Report):
         return ruleset
     with _wrong_use():
-        [outcome] = run_cases(ruleset, [_case_of(question)])
+        [outcome] = run_cases(ruleset, [_case_of(question)], derive)
     explanation = outcome.explanation
     return Report(_json_text(explanation.to_json()) if as_json else explanation.to_text())
 
@@ -226,7 +228,7 @@ def _outcomes(ruleset: Ruleset, tests: str) -> tuple[Outcome, ...]:
     name = _name_of(tests)
     document = _json(read_text(tests), name)
     with _wrong_use(f"{name}: "):
-        return run_cases(ruleset, read_cases(document))
+        return run_cases(ruleset, read_cases(document), derive)
 
 
 def _outcomes_json(outcomes: Sequence[Outcome]) -> dict[str, Any]:

@@ -12,17 +12,18 @@
     }
 
 `as` is a name among `users`, an object that is `auth` itself, or null. Every test starts from
-`data`, or from its own, at the time `now`, or its own.
+`data`, or from its own, at the time `now`, or its own. To the data and to every write is added
+what mirrors and counts derive, as the server does.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from treedb.config import DEFAULT_LIMITS
 from treedb.errors import InvalidData, TreeError
-from treedb.paths.path import Path
+from treedb.paths.path import ROOT, Path
 from treedb.rules.explanation import Explanation
 from treedb.rules.ruleset import Ruleset
 from treedb.rules.scope import REALTIME_READ, AuthVariable, QueryVariables
@@ -42,6 +43,10 @@ _CASE_MEMBERS: Final = frozenset({"name", "as", "value", "query", "data", "now",
 _QUERY_FIELDS: Final = dict(
     zip(QUERY_MEMBERS, (field.name for field in fields(QueryVariables)), strict=True)
 )
+
+
+# Adds what mirrors and counts derive, as the server does; given, because it is no part of the rules.
+Derive: TypeAlias = Callable[[Patch, Reader, Ruleset], Patch]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +92,9 @@ def read_cases(document: object) -> tuple[Case, ...]:
     return tuple(cases)
 
 
-def run_cases(ruleset: Ruleset, cases: Sequence[Case]) -> tuple[Outcome, ...]:
+def run_cases(ruleset: Ruleset, cases: Sequence[Case], derive: Derive) -> tuple[Outcome, ...]:
     """Ask the rules about every case; InvalidData for a write that is none."""
-    return tuple(Outcome(case, _explain(ruleset, case)) for case in cases)
+    return tuple(Outcome(case, _explain(ruleset, case, derive)) for case in cases)
 
 
 def format_outcomes(outcomes: Sequence[Outcome]) -> str:
@@ -158,22 +163,42 @@ def _auth(raw: object, whole: dict[str, Any]) -> AuthVariable | None:
     return None if user is None else _object(user, f"the user {raw!r}")
 
 
-def _explain(ruleset: Ruleset, case: Case) -> Explanation:
-    before = ValueReader(case.data)
+def _explain(ruleset: Ruleset, case: Case, derive: Derive) -> Explanation:
+    before = _tree_of(case, ruleset, derive)
     if case.operation == "read":
         return ruleset.explain_read(
             case.path, before, auth=case.auth, now_ms=case.now_ms, query=case.query
         )
-    patch = _patch(case, before)
-    return ruleset.explain_write(
-        patch,
-        before,
-        Overlay(before, patch),
+    named = _patch(case, before)
+    explain = partial(
+        ruleset.explain_write,
+        before=before,
         auth=case.auth,
         now_ms=case.now_ms,
+        named=[path for path, _ in named.changes],
         operation=case.operation,
         path=case.path,
     )
+    try:
+        patch = derive(named, before, ruleset)
+    except TreeError as refusal:
+        # As on the server, the rules are asked first: the refusal tells something of the tree.
+        found = explain(named, after=Overlay(before, named))
+        reason = f"the server refuses it: {refusal.reason}" if found.allowed else found.reason
+        return replace(found, allowed=False, reason=reason)
+    return explain(patch, after=Overlay(before, patch))
+
+
+def _tree_of(case: Case, ruleset: Ruleset, derive: Derive) -> Reader:
+    """Return the case's data with what is derived of it; InvalidData where it contradicts itself."""
+    if case.data is None:
+        return ValueReader(None)
+    whole = Patch(((ROOT, case.data),))
+    try:
+        [(_, value)] = derive(whole, ValueReader(None), ruleset).changes
+    except TreeError as error:
+        raise InvalidData(f"the data: {error.reason}") from error
+    return ValueReader(value)
 
 
 def _patch(case: Case, before: Reader) -> Patch:

@@ -27,6 +27,11 @@ class Counter:
     place: Pattern
     offset: int
 
+    @property
+    def meaning(self) -> str:
+        """Say in a sentence what is kept."""
+        return f"{self.place} is the number of children of {self.collection}"
+
 
 def read_counter(node: Node, keys: tuple[str, ...]) -> Counter | Mistake:
     """Read the declaration at a place of the rules; a Mistake if it is wrong in itself."""

@@ -6,13 +6,14 @@ Rules that are not asked are listed with the reason.
 """
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
 from treedb.errors import RuleBudgetExceeded
 from treedb.paths.path import Path
 from treedb.rules.cascade import Verdict, along, carried, focus, new_tree, owner_keys
+from treedb.rules.derivation import Derivation
 from treedb.rules.explanation import (
     ALREADY_GRANTED,
     BELOW_TARGET,
@@ -71,8 +72,8 @@ class _Log:
         if rule is not None:
             self.keep(Asked(rule, at, skipped=reason))
 
-    def target(self, path: Path, *, is_named: bool) -> Target:
-        return Target(path, is_named, self.granted_by, tuple(self.asked))
+    def target(self, path: Path, derivation: Derivation | None = None) -> Target:
+        return Target(path, derivation, self.granted_by, tuple(self.asked))
 
 
 def explain_read(root: RuleNode, path: Path, scope: Scope, verdict: Verdict) -> Explanation:
@@ -84,7 +85,7 @@ def explain_read(root: RuleNode, path: Path, scope: Scope, verdict: Verdict) -> 
     reasons = [_no_grant(path, Access.READ, log)]
     if log.granted_by is not None:
         reasons = [f"granted by {_told(log.granted_by)}"]
-    targets = [log.target(path, is_named=True)]
+    targets = [log.target(path)]
     return Explanation(
         verdict.allowed,
         "read",
@@ -105,23 +106,30 @@ def explain_write(
     scope: Scope,
     verdict: Verdict,
     *,
+    derived: Mapping[Path, Derivation],
     asked: tuple[str, Path],
 ) -> Explanation:
-    """Explain the verdict on a patch; `asked` is what the client called it, and where."""
+    """Explain the verdict on a patch.
+
+    `named` are the places that the client named, `derived` the others; `asked` is what the client
+    called the write, and where.
+    """
     scope.budget.left *= _TIMES_THE_STEPS
     values = dict(patch.changes)
-    chosen = dict.fromkeys(values, False) | dict.fromkeys(named, True)
     targets: list[Target] = []
     reasons: list[str] = []
     room = _MOST_ASKED
     with suppress(RuleBudgetExceeded):
-        for place, is_named in chosen.items():
+        for place in dict.fromkeys([*values, *named]):
+            derivation = derived.get(place)
             log = _Log(scope, room)
-            _explain_place(root, place, values, log, is_named=is_named)
-            reasons += _denials(place, log, is_named=is_named)
-            room -= len(log.asked)
-            if log.asked or not targets:
-                targets.append(log.target(place, is_named=is_named))
+            _explain_place(root, place, values, log, is_named=derivation is None)
+            reasons += _denials(place, log, derivation)
+            target = log.target(place, derivation)
+            tells_something = target.asked or target.derivation or not target.allowed
+            if not targets or (room > 0 and tells_something):
+                targets.append(target)
+                room -= max(len(target.asked), 1)
     if verdict.over_budget:
         reasons = [_OVER_BUDGET]
     return Explanation(
@@ -208,12 +216,13 @@ def rules_below(node: RuleNode, access: Access) -> Iterator[Rule]:
                 yield rule
 
 
-def _denials(path: Path, log: _Log, *, is_named: bool) -> list[str]:
-    if is_named and log.granted_by is None:
+def _denials(path: Path, log: _Log, derivation: Derivation | None) -> list[str]:
+    if derivation is None and log.granted_by is None:
         return [_no_grant(path, Access.WRITE, log)]
     if log.invalid is not None:
         verb = "failed" if log.invalid.result is None else "is false"
-        return [f"{_told(log.invalid)} {verb}"]
+        why = "" if derivation is None else f", and {path} is {derivation}"
+        return [f"{_told(log.invalid)} {verb}{why}"]
     return []
 
 

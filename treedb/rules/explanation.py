@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from treedb.paths.path import Path
+from treedb.rules.derivation import Derivation
 from treedb.rules.rule import Evaluation, Rule
 from treedb.rules.runtime import CHILDREN, RuntimeValue
 from treedb.rules.scope import AuthVariable, QueryVariables
@@ -64,12 +65,16 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One place of an operation. `is_named` is False for what the server changes on its own."""
+    """One place of an operation; with a `derivation` it is one that the client did not name."""
 
     path: Path
-    is_named: bool
+    derivation: Derivation | None
     granted_by: Asked | None
     asked: tuple[Asked, ...]
+
+    @property
+    def is_named(self) -> bool:
+        return self.derivation is None
 
     @property
     def failed(self) -> tuple[Asked, ...]:
@@ -122,8 +127,11 @@ class Explanation:
         auth = "nobody (auth is null)" if self.auth is None else _short(plain(self.auth))
         lines = [f"{head} {self.operation} {self.path}", f"  as {auth}", f"  at {self.now_ms}"]
         lines.append(f"  {self.reason}")
+        tells_who = any(not target.is_named for target in self.targets)
         for target in self.targets:
             lines += ["", str(target.path)]
+            if tells_who:
+                lines.append(f"  ({_who_chose(target)})")
             for asked in target.asked:
                 lines += _asked_lines(asked)
         if self.is_cut:
@@ -187,6 +195,13 @@ def _unevaluated(span: Span, failed: Span | None, reason: str) -> Part | None:
     return Part(span.start, span.end, skipped=AFTER_ERROR)
 
 
+def _who_chose(target: Target) -> str:
+    """Tell how a place comes to be in a write, and what is asked there because of it."""
+    if target.derivation is None:
+        return "named by the client"
+    return f"{target.derivation}; only .validate is asked"
+
+
 def _target_json(target: Target, operation: str, redact: Redact) -> dict[str, Any]:
     granted: dict[str, Any] = {"granted": target.granted_by is not None}
     if target.granted_by is not None:
@@ -194,15 +209,24 @@ def _target_json(target: Target, operation: str, redact: Redact) -> dict[str, An
     shown: dict[str, Any] = {"path": str(target.path)}
     if operation == "read":
         shown["read"] = granted
-    elif target.is_named:
+    elif target.derivation is None:
         shown["write"] = granted
     else:
-        shown["derived"] = True
+        shown["derived"] = _derivation_json(target.derivation)
     shown["evaluations"] = [_asked_json(asked, redact) for asked in target.asked]
     if operation != "read":
         failed = [_place_json(asked) for asked in target.failed]
         shown["validate"] = {"ok": not failed, "failed": failed}
     return shown
+
+
+def _derivation_json(derivation: Derivation) -> dict[str, Any]:
+    return {
+        "by": derivation.kind,
+        "from": str(derivation.origin),
+        "line": derivation.line,
+        "col": derivation.column,
+    }
 
 
 def _place_json(asked: Asked) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """Warn of rules that load but hardly say what their author meant.
 
 A warning is no error: such a file loads. What is looked for stands in `lint_rules`, one expression
-at a time, and in `lint_nodes`, a node and its children; what needs the way from the root is here.
+at a time, in `lint_nodes`, a node and its children, and in `lint_derived`, mirrors and counts; what
+needs the way from the root is here.
 """
 
 from collections.abc import Iterator
@@ -9,6 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from treedb.errors import Finding
+from treedb.rules.lint_derived import derived_warnings
 from treedb.rules.lint_nodes import NODE_CHECKS, WRITABLE_NODE_CHECKS, remark_on
 from treedb.rules.lint_rules import RULE_CHECKS
 from treedb.rules.rule import RuleNode
@@ -21,7 +23,7 @@ _MOST_WARNINGS: Final = 200
 
 def lint(ruleset: Ruleset) -> tuple[Finding, ...]:
     """Return warnings about a ruleset, in the order of its file."""
-    mistakes = [*_rule_warnings(ruleset), *_node_warnings(ruleset)]
+    mistakes = [*_rule_warnings(ruleset), *_node_warnings(ruleset), *derived_warnings(ruleset)]
     return findings_of(ruleset.source, mistakes, _MOST_WARNINGS)
 
 

@@ -36,6 +36,13 @@ class Mirror:
     value: MirrorValue
     offset: int
 
+    @property
+    def meaning(self) -> str:
+        """Say in a sentence what is kept."""
+        if self.value is MirrorValue.TRUE:
+            return f"{self.target} is true exactly where {self.source} holds any value"
+        return f"{self.source} exists exactly when {self.target} does, with the same value"
+
 
 def read_mirror(node: Node, keys: tuple[str, ...]) -> Mirror | Mistake:
     """Read the declaration at a place of the rules; a Mistake if it is wrong in itself."""

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from treedb.config import Limits
-from treedb.errors import RuleBudgetExceeded
+from treedb.errors import Finding, RuleBudgetExceeded
 from treedb.paths.path import ROOT, Path
 from treedb.rules.cascade import (
     OVER_BUDGET,
@@ -19,6 +19,7 @@ from treedb.rules.cascade import (
     owner_keys,
 )
 from treedb.rules.counter import Counter
+from treedb.rules.derivation import Derivation, find_derivation, meanings_of
 from treedb.rules.document import Node, plain_value
 from treedb.rules.explain import explain_read, explain_write
 from treedb.rules.explanation import Explanation
@@ -133,7 +134,9 @@ class Ruleset:
         places = [place for place, _ in patch.changes] if named is None else named
         verdict = self.check_write(patch, before, after, auth=auth, now_ms=now_ms, named=places)
         scope = write_scope(self.limits, before, after, auth, now_ms)
-        return explain_write(self.root, patch, places, scope, verdict, asked=(operation, path))
+        derived = self._derived(patch, frozenset(places))
+        asked = operation, path
+        return explain_write(self.root, patch, places, scope, verdict, derived=derived, asked=asked)
 
     def index_on(self, path: Path) -> tuple[str, ...]:
         """Return the names that the children of a place are indexed by."""
@@ -141,6 +144,21 @@ class Ruleset:
         for key in path.keys:
             node = node.below(key) if node else None
         return node.index_on if node else ()
+
+    def meanings(self) -> tuple[Finding, ...]:
+        """Return what each mirror and count means, in the order of the file."""
+        found = meanings_of([*self.mirrors, *self.counters], self.source)
+        return tuple(Finding(line, column, sentence) for line, column, sentence in found)
+
+    def _derived(self, patch: Patch, named: frozenset[Path]) -> dict[Path, Derivation]:
+        """Return what derives each place of a patch that the client did not name."""
+        derived: dict[Path, Derivation] = {}
+        for path, _ in patch.changes:
+            if path not in named:
+                found = find_derivation(path, [*self.mirrors, *self.counters], self.source)
+                assert found is not None, f"the server adds nothing but what is derived: {path}"
+                derived[path] = found
+        return derived
 
     def strict_json(self) -> bytes:
         """Return the rules as JSON without comments; `text` has them as they were written."""

@@ -43,7 +43,7 @@ from treedb.wire.connection import Connection
 from treedb.wire.messages import Message, Request
 from treedb.wire.ready_frame import ready_frames
 from treedb.writes.request import Write, set_write, update_write
-from treedb.writes.writer import Request as WriterRequest
+from treedb.writes.steps import Request as WriterRequest
 from treedb.writes.writer import Written
 
 INTERNAL_ERROR: Final = 1011  # RFC 6455, section 7.4.1

@@ -62,11 +62,14 @@ class BackgroundBuild:
         """Return how long to wait until the next step, None when there is nothing to build."""
         return max(0.0, self._due_at - self._clock.monotonic()) if self._pending else None
 
-    def step_if_due(self) -> None:
-        """Take one step when it is time; raises MapFull and StoreError, as a write does."""
+    def step_if_due(self) -> tuple[()]:
+        """Take one step when it is time; raises MapFull and StoreError, as a write does.
+
+        No commit comes of it.
+        """
         start = self._clock.monotonic()
         if not self._pending or start < self._due_at:
-            return
+            return ()
         self._due_at = start + FULL_SECONDS
         try:
             with self._store.transaction() as transaction:
@@ -79,6 +82,7 @@ class BackgroundBuild:
         self._due_at = end + (end - start)
         if step.is_last or end - self._reported_at > REPORT_SECONDS:
             self._report(end)
+        return ()
 
     def _report(self, now: float) -> None:
         self._reported_at = now

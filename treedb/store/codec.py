@@ -76,7 +76,7 @@ def encode_row(full: bytes, value: Value, packed: bytes) -> bytes:
 
 def decode_row(raw: bytes) -> Value:
     """Return a row's value in export form."""
-    value: Value = msgpack.unpackb(_packed(raw))
+    value: Value = msgpack.unpackb(packed_value(raw))
     return value
 
 
@@ -85,7 +85,8 @@ def row_is_plain(raw: bytes) -> bool:
     return bool(raw[0] & PLAIN)
 
 
-def _packed(raw: bytes) -> memoryview:
+def packed_value(raw: bytes) -> memoryview:
+    """Return the msgpack of a row's value."""
     if not raw[0] & SHORTENED:
         return memoryview(raw)[1:]
     (length,) = _LENGTH.unpack_from(raw, 1)

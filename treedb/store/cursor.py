@@ -8,7 +8,6 @@ Groups are rare and small: they need paths of almost half a kilobyte.
 
 from bisect import bisect_left
 from collections.abc import Iterator
-from itertools import islice
 
 import lmdb
 
@@ -18,6 +17,8 @@ Row = tuple[bytes, bytes]
 
 # Rows read at once by a scan whose caller did not say.
 SLICE = 100
+# A slice ends with the row that brings its values to this many bytes: rows of 10 MiB exist.
+SLICE_BYTES = 256 * 1024
 
 
 class RowCursor:
@@ -79,7 +80,7 @@ class RowCursor:
             yield from rows
 
     def slices(self, prefix: bytes, size: int) -> Iterator[list[Row]]:
-        """Yield the same rows in lists of about `size`: most of the work is then done in C."""
+        """Yield the same rows in lists of about `size`, shorter ones where the rows are long."""
         if len(prefix) > HEAD:
             group = [row for row in self._group(prefix[:HEAD]) if row[0].startswith(prefix)]
             if group:
@@ -90,7 +91,7 @@ class RowCursor:
         while start and cursor.set_range(start):
             start = b""
             entries = cursor.iternext(keys=True, values=True)
-            while not start and (met := list(islice(entries, size))):
+            while not start and (met := _some(entries, size)):
                 self.reads += len(met)
                 rows = _inside(met, prefix)
                 head = next((key[:HEAD] for key, _ in rows if len(key) > HEAD), b"")
@@ -153,6 +154,17 @@ class RowCursor:
         self.reads += len(rows)
         self._head, self._members = head, rows
         return rows
+
+
+def _some(entries: Iterator[Row], most: int) -> list[Row]:
+    met = []
+    size = 0
+    for entry in entries:
+        met.append(entry)
+        size += len(entry[1])
+        if size >= SLICE_BYTES or len(met) == most:
+            break
+    return met
 
 
 def _inside(rows: list[Row], prefix: bytes) -> list[Row]:

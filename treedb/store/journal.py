@@ -1,7 +1,11 @@
 """The journal: every commit in order, in the same transaction as the rows it changed.
 
 Key: the revision as 8 bytes, big-endian. Value: msgpack of
-`[time_ms, write_id, author, [[path, value], ...], rules]`, values in export form.
+`[time_ms, write_id, author, [[path, value], ...], rules]`, values in export form, and where the
+commit has derived changes a sixth item, the list of their numbers.
+
+An entry of five items has no derived changes, so a journal from before there were six reads as it
+is, and the format of the folder, which tells what has to be written anew, stayed the same.
 """
 
 from collections.abc import Iterator
@@ -12,6 +16,7 @@ import msgpack
 
 from treedb.config import Limits
 from treedb.paths.path import Path
+from treedb.tree.bookmark import BEGINNING, Bookmark
 from treedb.tree.commit import Commit
 from treedb.tree.patch import Patch
 
@@ -23,6 +28,23 @@ PRUNED_FOR_ONE = 8
 def encode_revision(revision: int) -> bytes:
     """Return the key of a journal entry."""
     return revision.to_bytes(8, "big")
+
+
+@dataclass(frozen=True, slots=True)
+class JournalEntry:
+    """A commit as it stands in the journal."""
+
+    revision: int
+    raw: bytes
+
+    @property
+    def bookmark(self) -> Bookmark:
+        """Return the bookmark of who has seen this commit."""
+        return Bookmark(self.revision, _time_of(self.raw))
+
+    def commit(self) -> Commit:
+        """Decode the commit."""
+        return _decode(self.revision, self.raw)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +66,29 @@ class JournalReader:
 
     def after(self, revision: int) -> Iterator[Commit]:
         """Yield the commits that came after `revision`, oldest first."""
+        for entry in self.entries_after(revision):
+            yield entry.commit()
+
+    def entries_after(self, revision: int) -> Iterator[JournalEntry]:
+        """Yield the same, not decoded."""
         cursor = self.transaction.cursor(self.database)
         if cursor.set_range(encode_revision(revision + 1)):
             for key, raw in cursor.iternext(keys=True, values=True):
-                yield _decode(int.from_bytes(key, "big"), raw)
+                yield JournalEntry(int.from_bytes(key, "big"), raw)
+
+    def bookmark(self) -> Bookmark:
+        """Return the bookmark of who has seen every commit."""
+        cursor = self.transaction.cursor(self.database)
+        if not cursor.last():
+            return BEGINNING
+        return JournalEntry(int.from_bytes(cursor.key(), "big"), cursor.value()).bookmark
+
+    def holds(self, bookmark: Bookmark) -> bool:
+        """Tell whether a bookmark is of this journal, and every commit after it is here."""
+        if bookmark == BEGINNING:
+            return self.first_revision() in (None, 1)
+        raw = self.transaction.get(encode_revision(bookmark.revision), db=self.database)
+        return raw is not None and JournalEntry(bookmark.revision, raw).bookmark == bookmark
 
 
 @dataclass(slots=True)
@@ -92,15 +133,16 @@ class JournalWriter:
 
 def _encode(commit: Commit) -> bytes:
     changes = [[path.format(), value] for path, value in commit.patch.changes]
-    entry = [commit.time_ms, commit.write_id, commit.author, changes, commit.rules]
-    raw: bytes = msgpack.packb(entry)
+    entry = (commit.time_ms, commit.write_id, commit.author, changes, commit.rules)
+    raw: bytes = msgpack.packb((*entry, commit.derived) if commit.derived else entry)
     return raw
 
 
 def _decode(revision: int, raw: bytes) -> Commit:
-    time_ms, write_id, author, changes, rules = msgpack.unpackb(raw)
+    time_ms, write_id, author, changes, rules, *added = msgpack.unpackb(raw)
+    derived = tuple(added[0]) if added else ()
     patch = Patch(tuple((_path(text), value) for text, value in changes))
-    return Commit(revision, time_ms, patch, write_id, author, rules)
+    return Commit(revision, time_ms, patch, write_id, author, rules, derived)
 
 
 def _path(text: str) -> Path:

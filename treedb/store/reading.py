@@ -11,11 +11,10 @@ from treedb.config import Limits
 from treedb.errors import TooBigToRead
 from treedb.paths.order import encode_path
 from treedb.paths.path import Path
-from treedb.store.assembly import Assembly, JsonAssembly
+from treedb.store.assembly import Assembly
 from treedb.store.stored_tree import Inner, StoredTree
-from treedb.tree.arrays import to_plain
+from treedb.store.subtree_json import json_chunks
 from treedb.tree.forms import Form
-from treedb.tree.json_text import format_json
 from treedb.tree.truncation import truncate
 from treedb.tree.values import Value, is_object, leaf_of
 
@@ -39,14 +38,23 @@ def read_json(
     tree: StoredTree, path: Path, form: Form, slice_rows: int, max_bytes: int
 ) -> Steps[list[bytes]]:
     """Read the value at a place as JSON text, in pieces; TooBigToRead past the limit."""
-    slices = tree.slices_of(path, slice_rows)
-    if slices is None:
-        return [_json_of(path, tree.get(path), form, max_bytes)]
-    assembly = JsonAssembly(encode_path(path.keys), form, max_bytes)
-    for rows in slices:
-        assembly.add(rows)
-        yield
-    return assembly.finish()
+    pieces: list[bytes] = []
+    size = 0
+    for piece in json_chunks(tree, path, form, slice_rows):
+        if pieces:
+            yield
+        size += len(piece)
+        if size > max_bytes:
+            raise too_big(max_bytes)
+        pieces.append(piece)
+    return pieces
+
+
+def too_big(max_bytes: int) -> TooBigToRead:
+    """Make the error of an answer that has too many bytes."""
+    return TooBigToRead(
+        f"the answer passes {max_bytes} bytes; read a deeper place, or use shallow=true or depth=N"
+    )
 
 
 def read_truncated(tree: StoredTree, path: Path, levels: int, limits: Limits) -> Steps[Value]:
@@ -92,12 +100,3 @@ class _Truncation:
         if not is_object(child):
             return leaf_of(child)
         return truncate(child, levels) if levels else True
-
-
-def _json_of(path: Path, value: Value, form: Form, max_bytes: int) -> bytes:
-    text = format_json(to_plain(value) if form is Form.PLAIN else value)
-    if len(text) > max_bytes:
-        raise TooBigToRead(
-            f"the value at {path} takes {len(text)} bytes, one answer holds at most {max_bytes}"
-        )
-    return text

@@ -29,10 +29,19 @@ from treedb.store.index_entries import IndexEntries
 from treedb.store.index_reader import IndexReader
 from treedb.store.index_upkeep import IndexUpkeep
 from treedb.store.journal import JournalReader, JournalWriter
+from treedb.store.kept_derived import (
+    KeptBackfill,
+    KeptCheck,
+    put_backfills,
+    put_check,
+    read_backfills,
+    read_check,
+)
 from treedb.store.kept_rules import KeptRules, put_rules, read_revision, read_rules
 from treedb.store.kept_sessions import KeptSession, SessionReader
 from treedb.store.placement import RowWriter
 from treedb.store.stored_tree import StoredTree
+from treedb.tree.bookmark import BEGINNING, Bookmark
 from treedb.tree.commit import Commit
 
 FORMAT = b"2"
@@ -59,6 +68,15 @@ class Snapshot:
             IndexEntries(transaction, store.index), self._definitions.read(), store.limits
         )
 
+    def bookmark(self) -> Bookmark:
+        """Return the bookmark of who has seen this tree.
+
+        The store remembers the last one: it takes a look at a commit, and commits may be large.
+        """
+        if self._store.last_bookmark.revision != self.revision:
+            self._store.last_bookmark = self.journal.bookmark()
+        return self._store.last_bookmark
+
     def index_progress(self) -> tuple[IndexProgress, ...]:
         """Return how far each index is."""
         return self._definitions.progress()
@@ -70,6 +88,14 @@ class Snapshot:
     def rules(self) -> KeptRules | None:
         """Return the rules kept with this tree."""
         return read_rules(self._transaction, self._store.meta)
+
+    def backfills(self) -> tuple[KeptBackfill, ...]:
+        """Return which derived data is still being brought to agree, and how far that is."""
+        return read_backfills(self._transaction, self._store.meta)
+
+    def last_check(self) -> KeptCheck | None:
+        """Return what the last check of derived data found, None when there was none."""
+        return read_check(self._transaction, self._store.meta)
 
     def sessions(self) -> list[str]:
         """Return the sessions that have something to write when they end."""
@@ -93,7 +119,10 @@ class Snapshot:
 
 
 class WriteTransaction:
-    """The one open write of a store; everything in it becomes durable together, or nothing."""
+    """The one open write of a store; everything in it becomes durable together, or nothing.
+
+    `is_changed` tells that there is something that a request has brought.
+    """
 
     def __init__(self, store: "Store", transaction: "lmdb.Transaction[bytes]") -> None:
         self._store = store
@@ -105,6 +134,7 @@ class WriteTransaction:
         self._journal = JournalWriter(transaction, store.journal, store.limits)
         self.journal = JournalReader(transaction, store.journal)
         self.revision = self.journal.revision()
+        self.is_changed = False
 
     def __enter__(self) -> Self:
         return self
@@ -129,6 +159,7 @@ class WriteTransaction:
     def apply(self, commit: Commit, rules: KeptRules | None = None) -> None:
         """Change the rows, and the kept rules, as the commit says; append it to the journal."""
         assert commit.revision == self.revision + 1, "revisions have no gaps"
+        self.is_changed = True
         try:
             for path, value in commit.patch.changes:
                 self._upkeep.set(path, value)
@@ -139,12 +170,33 @@ class WriteTransaction:
             raise fault(error) from error
         self.revision = commit.revision
 
+    def backfills(self) -> tuple[KeptBackfill, ...]:
+        """Return which derived data is still being brought to agree, and how far that is."""
+        return read_backfills(self._transaction, self._store.meta)
+
+    def keep_backfills(self, backfills: tuple[KeptBackfill, ...]) -> None:
+        """Keep backfills in place of those that were."""
+        self.is_changed = True
+        try:
+            put_backfills(self._transaction, self._store.meta, backfills)
+        except lmdb.Error as error:
+            raise fault(error) from error
+
+    def keep_check(self, check: KeptCheck) -> None:
+        """Keep what a check of derived data found."""
+        self.is_changed = True
+        try:
+            put_check(self._transaction, self._store.meta, check)
+        except lmdb.Error as error:
+            raise fault(error) from error
+
     def session(self, session_id: str) -> KeptSession | None:
         """Return what a session has to write when it ends, None when there is nothing."""
         return SessionReader(self._transaction, self._store.sessions).get(session_id)
 
     def keep_session(self, session_id: str, raw: bytes) -> None:
         """Keep an encoded session in place of what was kept of it."""
+        self.is_changed = True
         try:
             self._transaction.put(session_id.encode(), raw, db=self._store.sessions)
         except lmdb.Error as error:
@@ -152,6 +204,7 @@ class WriteTransaction:
 
     def forget_session(self, session_id: str) -> None:
         """Forget a session: it has ended, or has nothing to write any more."""
+        self.is_changed = True
         try:
             self._transaction.delete(session_id.encode(), db=self._store.sessions)
         except lmdb.Error as error:
@@ -211,6 +264,7 @@ class Store:
     def __init__(self, directory: Path, environment: lmdb.Environment, limits: Limits) -> None:
         self.directory = directory
         self.limits = limits
+        self.last_bookmark = BEGINNING
         self._environment = environment
         self.rows = environment.open_db(b"rows")
         self.index = environment.open_db(b"index")

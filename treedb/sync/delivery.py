@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from treedb.paths.path import Path
+from treedb.tree.bookmark import Bookmark
 from treedb.tree.query import EVERYTHING, Query
 from treedb.tree.values import Value
 
@@ -51,14 +52,21 @@ class Delivery:
     """A change as seen at `place`, for every listener that asks `query` there.
 
     The change lies at or below the place, never above: nobody learns more than they listen to.
-    `revision` is that of the commit, of the last one where several are told at once.
+    `revision` is that of the commit, of the last one where several are told at once. `time_ms` is
+    the commit's time, 0 where a window was read anew.
     """
 
     place: Path
     change: Change
     revision: int
     query: Query = EVERYTHING
+    time_ms: int = field(default=0, compare=False)
     _encodings: dict[object, bytes] = field(default_factory=dict, compare=False, repr=False)
+
+    @property
+    def bookmark(self) -> Bookmark:
+        """Return the bookmark of who has seen this; no journal knows one without a time."""
+        return Bookmark(self.revision, self.time_ms)
 
     def encoded(self, form: object, encode: Callable[[], bytes]) -> bytes:
         """Return what `encode` returns, called once for each form however many listeners ask."""

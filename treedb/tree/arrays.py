@@ -60,6 +60,11 @@ def array_length(keys: Sequence[str]) -> int | None:
     return length
 
 
+def is_index(key: str) -> bool:
+    """Tell whether a key may be the index of an array's item."""
+    return len(key) <= MAX_DIGITS and _INDEX.fullmatch(key) is not None
+
+
 def _may_be_array(members: dict[str, Value] | dict[str, object]) -> bool:
     """Tell cheaply: integer keys come first, so one look refuses nearly every object."""
     return "0" <= next(iter(members))[0] <= "9"

@@ -1,54 +1,65 @@
 """Whether data that is there agrees with mirrors and counts that rules bring.
 
 What is derived of a write relies on what stood before it, so rules whose mirrors or counts the data
-contradicts are refused, with the places named. The look at all of it is taken before the rules are
-put, on a snapshot. When they are, only what commits touched since is looked at again, within the
-transaction that puts them in force: so nothing slips through, and no write waits for a long look.
+contradicts are refused, with the places named, unless they come with the side that is right: then
+the data is brought to agree, and only what that side does not decide is refused. The look at all of
+it is taken before the rules are put, on a snapshot. When they are, only what commits touched since
+is looked at again, within the transaction that puts them in force: so nothing slips through, and no
+write waits for a long look.
 """
 
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import Final
 
 from treedb.errors import Finding, RulesError
-from treedb.paths.path import Path
-from treedb.paths.pattern import Pattern
-from treedb.rules.counter import Counter
-from treedb.rules.mirror import Mirror
+from treedb.rules.derivation import Declaration, find_derivation
 from treedb.rules.ruleset import Ruleset
+from treedb.store.kept_derived import KeptBackfill
 from treedb.tree.commit import Commit
 from treedb.tree.reader import Reader
-from treedb.tree.values import Value
-from treedb.writes.derived_check import Fault, check_derived, counter_fault, mirror_fault
+from treedb.writes.derived_check import (
+    Fault,
+    Judge,
+    check_derived,
+    declarations_of,
+    fault_of,
+    name_of,
+    sides_of,
+)
+from treedb.writes.mend import Side, mend
 from treedb.writes.touched_entries import touched_entries
+
+_HINTS: Final = {
+    True: "give the side that is right, source, target or union, as --mirror-backfill, or mend "
+    "the data, and put the rules again",
+    False: "mend these places, or give another side, and put the rules again",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Gained:
-    """The mirrors and counts that new rules have and the old have not."""
+    """The mirrors and counts that new rules have and the old have not, and which side is right."""
 
     ruleset: Ruleset
-    mirrors: tuple[Mirror, ...]
-    counters: tuple[Counter, ...]
+    declarations: tuple[Declaration, ...]
+    side: Side | None = None
 
     @classmethod
-    def by(cls, new: Ruleset, old: Ruleset) -> "Gained":
+    def by(cls, new: Ruleset, old: Ruleset, side: Side | None = None) -> "Gained":
         """Compare two sets of rules; where a declaration stands in the file makes no difference."""
-        mirrors = {_key(each) for each in old.mirrors}
-        counters = {_key(each) for each in old.counters}
-        return cls(
-            new,
-            tuple(each for each in new.mirrors if _key(each) not in mirrors),
-            tuple(each for each in new.counters if _key(each) not in counters),
-        )
+        known = declarations_of(old)
+        gained = [each for name, each in declarations_of(new).items() if name not in known]
+        return cls(new, tuple(gained), side)
 
     def __bool__(self) -> bool:
-        return bool(self.mirrors or self.counters)
+        return bool(self.declarations)
 
     def look(self, reader: Reader) -> Generator[None, None, list[Fault]]:
-        """Return the first that disagrees in a tree, yielding where others may have their turn."""
+        """Return the first that stands against them in a tree, yielding where others may go on."""
         found: list[Fault] = []
-        for fault in check_derived(reader, self.mirrors, self.counters):
+        for fault in check_derived(reader, self.declarations, self._judge):
             if fault is None:
                 yield
                 continue
@@ -57,54 +68,56 @@ class Gained:
                 break
         return found
 
-    def look_again(self, reader: Reader, commits: Sequence[Commit]) -> Iterator[Fault]:
-        """Yield what disagrees in a tree that agreed before its last commits.
+    def look_again(self, reader: Reader, commits: Sequence[Commit] | None) -> Iterator[Fault]:
+        """Yield what stands against them in a tree that was looked at before its last commits.
 
-        A commit above the entries may have removed any, and then all are looked at.
+        None stands for commits that are not known. A commit above the entries may have removed
+        any; then, too, all are looked at.
         """
-        changes = [change for commit in commits for change in commit.patch.changes]
-        if any(len(path.keys) < len(side.keys) for path, _ in changes for side in self._sides()):
-            whole = check_derived(reader, self.mirrors, self.counters)
+        patches = [] if commits is None else [commit.patch for commit in commits]
+        changes = [change for patch in patches for change in patch.changes]
+        deepest = max(len(each.keys) for one in self.declarations for each in sides_of(one))
+        if commits is None or any(len(path.keys) < deepest for path, _ in changes):
+            whole = check_derived(reader, self.declarations, self._judge)
             yield from (fault for fault in whole if fault is not None)
             return
         for path, value in changes:
-            for mirror in self.mirrors:
-                for names in _names((mirror.source, mirror.target), path, value, reader):
-                    yield from filter(None, [mirror_fault(reader, mirror, names)])
-            for counter in self.counters:
-                for names in _names((counter.collection, counter.place), path, value, reader):
-                    yield from filter(None, [counter_fault(reader, counter, names)])
-
-    def _sides(self) -> Iterator[Pattern]:
-        for mirror in self.mirrors:
-            yield from (mirror.source, mirror.target)
-        for counter in self.counters:
-            yield from (counter.collection, counter.place)
+            for declaration in self.declarations:
+                for side in sides_of(declaration):
+                    for names in touched_entries(side, path, value, reader):
+                        yield from filter(None, [self._judge(reader, declaration, names)])
 
     def refuse(self, faults: Iterable[Fault]) -> None:
         """Raise RulesError when there are faults; it names the first of them."""
-        most = self.ruleset.limits.rules_findings
-        offsets = [each.offset for each in self.mirrors] + [each.offset for each in self.counters]
-        if not offsets:
+        if not self.declarations:
             return
-        line, column = self.ruleset.source.position(min(offsets))
-        hint = "write what is missing, or remove what is too much, and put the rules again"
+        is_undecided = self.side is None
+        what = "The data disagrees" if is_undecided else "The data cannot be brought to agree"
         findings = [
-            Finding(line, column, f"The data disagrees: {fault}.", hint, str(fault.path))
-            for fault in islice(faults, most)
+            Finding(
+                *self._position(fault), f"{what}: {fault}.", _HINTS[is_undecided], str(fault.path)
+            )
+            for fault in islice(faults, self.ruleset.limits.rules_findings)
         ]
         if findings:
             raise RulesError(findings)
 
+    def _position(self, fault: Fault) -> tuple[int, int]:
+        """Return where the declaration stands that a place belongs to."""
+        found = find_derivation(fault.path, self.declarations, self.ruleset.source)
+        assert found is not None, "a fault is of one of these declarations"
+        return found.line, found.column
 
-def _names(
-    sides: tuple[Pattern, Pattern], path: Path, value: Value, reader: Reader
-) -> Iterator[dict[str, str]]:
-    for side in sides:
-        yield from map(dict, touched_entries(side, path, value, reader))
+    @property
+    def _judge(self) -> Judge:
+        if self.side is None:
+            return fault_of
+        side, limits = self.side.value, self.ruleset.limits
 
+        def conflict(
+            reader: Reader, declaration: Declaration, names: Mapping[str, str]
+        ) -> Fault | None:
+            backfill = KeptBackfill(name_of(declaration), side, is_begun=False)
+            return mend(reader, declaration, names, backfill, limits).conflict
 
-def _key(each: Mirror | Counter) -> tuple[object, ...]:
-    if isinstance(each, Mirror):
-        return each.source, each.target, each.value
-    return each.collection, each.place
+        return conflict

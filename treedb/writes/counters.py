@@ -15,16 +15,18 @@ Worked example, `/groups/$gid/members` counted at `/groups/$gid/memberCount`:
     /groups/alpha = {"name": "Alpha"}       adds nothing: members and count are gone together
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from treedb.errors import InvalidData
 from treedb.paths.path import Path
 from treedb.paths.pattern import Pattern
 from treedb.rules.counter import Counter
+from treedb.tree.json_equality import same_json
 from treedb.tree.overlay import Overlay
 from treedb.tree.patch import Patch
 from treedb.tree.reader import Reader
-from treedb.tree.values import Value, value_at, with_value_at
+from treedb.tree.values import Value, value_at
+from treedb.writes.fill_in import Keys, filled_in
 from treedb.writes.touched_entries import Names, touched_entries
 
 _CHILD = "$ a child"  # no name in a pattern holds a space
@@ -38,20 +40,27 @@ def count(patch: Patch, reader: Reader, counters: Sequence[Counter]) -> Patch:
     if not counters:
         return patch
     changes, derived = list(patch.changes), []
+    numbers = {path: number for number, (path, _) in enumerate(changes)}
+    corrections: dict[int, dict[Keys, Value]] = {}
     after = Overlay(reader, patch)
     for counter in counters:
         for place, difference in _differences(counter, patch, reader, after).items():
-            counted = _number(reader.get(place)) + difference or None
-            number = _above(changes, place)
+            # Less than nothing is left only of a count that a backfill has not come to yet.
+            counted = max(0, _number(reader.get(place)) + difference) or None
+            number = _above(numbers, place)
             if number is None:
                 if difference:
                     derived.append((place, counted))
                 continue
             above, value = changes[number]
-            if value_at(value, above.relative(place)) != counted:
-                changes[number] = above, with_value_at(value, above.relative(place), counted)
-    if not derived and changes == list(patch.changes):
+            keys = above.relative(place)
+            if not same_json(value_at(value, keys), counted):
+                corrections.setdefault(number, {})[keys] = counted
+    if not derived and not corrections:
         return patch
+    for number, corrected in corrections.items():
+        above, value = changes[number]
+        changes[number] = above, filled_in(value, corrected)
     return Patch.of([*changes, *derived])
 
 
@@ -87,9 +96,11 @@ def _counts(counter: Counter, path: Path, value: Value, reader: Reader) -> Itera
         yield names
 
 
-def _above(changes: Sequence[tuple[Path, Value]], place: Path) -> int | None:
-    return next((number for number, (path, _) in enumerate(changes) if path.contains(place)), None)
+def _above(numbers: Mapping[Path, int], place: Path) -> int | None:
+    """Return the number of the change that replaces a place at or above one, if one does."""
+    places = (Path(place.keys[:depth]) for depth in range(place.depth + 1))
+    return next((numbers[each] for each in places if each in numbers), None)
 
 
 def _number(value: Value) -> int:
-    return value if isinstance(value, int) else 0
+    return value if type(value) is int else 0  # true is an int for Python

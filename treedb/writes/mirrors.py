@@ -31,12 +31,13 @@ from treedb.config import Limits
 from treedb.errors import ConflictingPaths, InvalidData, PayloadTooLarge, TooDeep
 from treedb.paths.path import Path
 from treedb.rules.mirror import Mirror, MirrorValue
-from treedb.tree.json_text import format_json
+from treedb.tree.json_equality import same_json
 from treedb.tree.overlay import Overlay
 from treedb.tree.patch import Patch
 from treedb.tree.reader import Reader
-from treedb.tree.values import Value, children, with_value_at
-from treedb.writes.touched_entries import touched_entries
+from treedb.tree.values import Value, children, value_at
+from treedb.writes.fill_in import Keys, filled_in, has_leaf_above
+from treedb.writes.touched_entries import Names, touched_entries
 
 # What the names of a mirror stand for, in the order its source has them.
 Bindings: TypeAlias = tuple[str, ...]
@@ -49,6 +50,7 @@ _DETAIL: Final = "the side of a mirror that holds `true` can hold nothing else"
 class _Entry:
     """An entry that is touched: by which changes on its source's side, and on its target's."""
 
+    names: Names
     by_source: list[int] = field(default_factory=list)
     by_target: list[int] = field(default_factory=list)
 
@@ -65,9 +67,7 @@ def complete(patch: Patch, reader: Reader, mirrors: Sequence[Mirror], limits: Li
     completion = _Completion(list(patch.changes), reader, limits)
     for mirror in mirrors:
         completion.add(mirror)
-    if not completion.derived and completion.changes == list(patch.changes):
-        return patch
-    return Patch.of([*completion.changes, *completion.derived])
+    return completion.result(patch)
 
 
 class _Completion:
@@ -75,16 +75,19 @@ class _Completion:
 
     def __init__(self, changes: list[Change], reader: Reader, limits: Limits) -> None:
         self.changes = changes
-        self.derived: list[Change] = []
+        self._derived: list[Change] = []
+        # What is put into the value of a change, by the change's number.
+        self._additions: dict[int, dict[Keys, Value]] = {}
+        self._added = 0
+        self._numbers = {path: number for number, (path, _) in enumerate(changes)}
         self._reader = reader
         self._limits = limits
-        self._after = Overlay(reader, Patch(tuple(changes)))
+        self._overlay: Overlay | None = None
 
     def add(self, mirror: Mirror) -> None:
         """Carry what the changes do to one mirror's entries to their other sides."""
-        for bindings, entry in self._touched(mirror).items():
-            names = dict(zip(mirror.source.names, bindings, strict=True))
-            source, target = mirror.source.fill(names), mirror.target.fill(names)
+        for entry in self._touched(mirror).values():
+            source, target = mirror.source.fill(entry.names), mirror.target.fill(entry.names)
             if entry.by_source and entry.by_target:
                 self._reconcile(mirror, source, target, entry)
             elif entry.by_source:
@@ -94,74 +97,120 @@ class _Completion:
             else:
                 self._carry(target, source, entry.by_target, to_true=False)
 
+    def result(self, patch: Patch) -> Patch:
+        """Return the patch with all that was derived, itself if that is nothing."""
+        if not self._added:
+            return patch
+        for number, additions in self._additions.items():
+            path, value = self.changes[number]
+            self.changes[number] = path, filled_in(value, additions)
+        return Patch.of([*self.changes, *self._derived])
+
     def _touched(self, mirror: Mirror) -> dict[Bindings, _Entry]:
         touched: dict[Bindings, _Entry] = {}
+        order = mirror.source.names
         for number, (path, value) in enumerate(self.changes):
             for names in touched_entries(mirror.source, path, value, self._reader):
-                bindings = tuple(names[name] for name in mirror.source.names)
-                _noted(touched.setdefault(bindings, _Entry()).by_source, number)
+                _noted(_entry(touched, names, order).by_source, number)
             for names in touched_entries(mirror.target, path, value, self._reader):
-                bindings = tuple(names[name] for name in mirror.source.names)
-                _noted(touched.setdefault(bindings, _Entry()).by_target, number)
+                _noted(_entry(touched, names, order).by_target, number)
         return touched
+
+    def _became(self, path: Path) -> Value:
+        """Return the value at a place after the changes; most are told by a change of all of it."""
+        number = self._above(path)
+        if number is not None:
+            place, value = self.changes[number]
+            return value_at(value, place.relative(path))
+        if self._overlay is None:
+            self._overlay = Overlay(self._reader, Patch(tuple(self.changes)))
+        return self._overlay.get(path)
 
     # One side is touched
 
     def _carry(self, here: Path, there: Path, numbers: list[int], *, to_true: bool) -> None:
         """Let the other side become what this one is after the changes."""
         if to_true:
-            self._derive(there, True if self._after.exists(here) else None)
+            self._derive(there, None if self._became(here) is None else True, of=here)
             return
         if any(self.changes[number][0].contains(here) for number in numbers):
-            self._derive(there, self._after.get(here))
+            self._derive(there, self._became(here), of=here)
             return
         for number in numbers:
             path, value = self.changes[number]
-            self._add(there.join(here.relative(path)), value)
+            self._add(there.join(here.relative(path)), value, of=path)
 
     def _carry_back(self, source: Path, target: Path) -> None:
         """Let the side with detail come or go with the one that holds `true`."""
-        value = self._after.get(target)
+        value = self._became(target)
         if value is not None and value is not True:
             raise InvalidData(f"{target} is mirrored at {source}: {_DETAIL}")
         if value is None or not self._reader.exists(source):
-            self._derive(source, value)
+            self._derive(source, value, of=target)
 
-    def _derive(self, path: Path, value: Value) -> None:
-        if not _same(self._reader.get(path), value):
-            self._add(path, value)
+    def _derive(self, path: Path, value: Value, of: Path) -> None:
+        if not same_json(self._reader.get(path), value):
+            self._add(path, value, of)
 
-    def _add(self, path: Path, value: Value) -> None:
+    def _add(self, path: Path, value: Value, of: Path) -> None:
+        """Change a place with the one that it is mirrored at.
+
+        Where a change replaces a place above both, it is put into that change's value.
+        """
+        number = self._above(path)
+        if number is not None and value is None:
+            return  # it is gone with what that change replaces
+        self._check_limits(path, value)
+        self._added += 1
+        if number is None:
+            self._derived.append((path, value))
+            return
+        place, given = self.changes[number]
+        keys = place.relative(path)
+        if not place.contains(of) or has_leaf_above(given, keys):
+            raise ConflictingPaths(
+                f"{of} is mirrored at {path}, and the write of {place} leaves that out; write one "
+                "of them, or both alike"
+            )
+        self._additions.setdefault(number, {})[keys] = value
+
+    def _check_limits(self, path: Path, value: Value) -> None:
         most = self._limits.fan_out
-        if len(self.derived) >= most:
+        if self._added >= most:
             raise PayloadTooLarge(
                 f"the write changes more than {most} mirrored places; write fewer at once"
             )
-        deepest = path.depth + _depth(value)
+        deepest = path.depth + depth_of(value)
         if deepest > self._limits.depth:
             raise TooDeep(
                 f"the mirrored place {path} would reach {deepest} levels below the root; at most "
                 f"{self._limits.depth} are allowed"
             )
-        self.derived.append((path, value))
+
+    def _above(self, path: Path) -> int | None:
+        """Return the number of the change that replaces a place at or above one, if one does."""
+        if len(self.changes) == 1:
+            return 0 if self.changes[0][0].contains(path) else None
+        places = (Path(path.keys[:depth]) for depth in range(path.depth + 1))
+        return next((self._numbers[place] for place in places if place in self._numbers), None)
 
     # Both sides are touched
 
     def _reconcile(self, mirror: Mirror, source: Path, target: Path, entry: _Entry) -> None:
-        here, there = self._after.get(source), self._after.get(target)
+        here, there = self._became(source), self._became(target)
         if _holds_true(mirror):
             if there is not None and there is not True:
                 raise InvalidData(f"{target} is mirrored at {source}: {_DETAIL}")
             wanted: Value = None if here is None else True
         else:
             wanted = here
-        if _same(wanted, there):
+        if same_json(wanted, there):
             return
         covering = [number for number in entry.by_source if number in entry.by_target]
         if covering and there is None:
-            self._fill_in(covering[0], target, wanted)
+            self._add(target, wanted, of=source)
         elif covering and here is None:
-            self._fill_in(covering[0], source, there)
+            self._add(source, there, of=target)
         else:
             one, other = self.changes[entry.by_source[0]][0], self.changes[entry.by_target[0]][0]
             raise ConflictingPaths(
@@ -169,14 +218,17 @@ class _Completion:
                 "them differ; write one of them, or both alike"
             )
 
-    def _fill_in(self, number: int, path: Path, value: Value) -> None:
-        """Put a side into the value of a change that replaces the place above both."""
-        place, old = self.changes[number]
-        self.changes[number] = place, with_value_at(old, place.relative(path), value)
-
 
 def _holds_true(mirror: Mirror) -> bool:
     return mirror.value is MirrorValue.TRUE
+
+
+def _entry(touched: dict[Bindings, _Entry], names: Names, order: tuple[str, ...]) -> _Entry:
+    bindings = tuple([names[name] for name in order])
+    entry = touched.get(bindings)
+    if entry is None:
+        entry = touched[bindings] = _Entry(names)
+    return entry
 
 
 def _noted(numbers: list[int], number: int) -> None:
@@ -184,12 +236,7 @@ def _noted(numbers: list[int], number: int) -> None:
         numbers.append(number)
 
 
-def _same(one: Value, other: Value) -> bool:
-    # As texts, because for Python 1 is true and 1.0 is 1; values are in normal form.
-    return one is other or format_json(one) == format_json(other)
-
-
-def _depth(value: Value) -> int:
+def depth_of(value: Value) -> int:
     """Count the levels of objects in a value."""
     deepest = 0
     waiting = [(value, 0)]

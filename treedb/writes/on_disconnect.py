@@ -80,7 +80,7 @@ def plan_end(session: KeptSession, reader: Reader, authority: Authority, now_ms:
     caller = Caller(session.auth)
     together = Write(ROOT, tuple(session.entries.items()), has_server_values=True, caller=caller)
     try:
-        return plan(together, reader, authority, now_ms)
+        return plan(together, reader, authority, now_ms).patch
     except TreeError:
         pass  # each by itself, then
     changes: list[tuple[Path, Value]] = []

@@ -5,6 +5,7 @@ what it reads is what the write will change.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 
 from treedb.errors import DataStale, NoSuchNode, TreeError
@@ -16,18 +17,35 @@ from treedb.tree.reader import Reader
 from treedb.tree.server_values import resolve
 from treedb.tree.values import Value
 from treedb.writes.derive import derive
+from treedb.writes.json_patch import JsonPatch
+from treedb.writes.merge_patch import MergePatch
 from treedb.writes.request import Write
 
 
-def plan(write: Write, reader: Reader, authority: Authority, now_ms: int) -> Patch:
-    """Return the patch a write comes to; an empty one when there is nothing to change.
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """What a write comes to: the patch, and the places in it that the client named."""
 
-    Raises DataStale when a transaction's hash no longer holds, NoSuchNode for the priority of
-    nothing, NotFinite for an increment that overflows, PermissionDenied when the rules do not
-    let the caller. A refused write changes nothing.
+    patch: Patch
+    named: tuple[Path, ...]
+
+    @property
+    def values(self) -> tuple[Value, ...]:
+        """Return what the named places become; what was derived is no answer to what was asked."""
+        became = dict(self.patch.changes)
+        return tuple(became[path] for path in self.named)
+
+
+def plan(write: Write, reader: Reader, authority: Authority, now_ms: int) -> Planned:
+    """Return what a write comes to; an empty patch when there is nothing to change.
+
+    Raises DataStale when a transaction's hash no longer holds, PatchConflict when an operation of
+    a JSON Patch cannot be done, NoSuchNode for the priority of nothing, NotFinite for an increment
+    that overflows, PermissionDenied when the rules do not let the caller. A refused write changes
+    nothing.
     """
     _check_hash(write, reader)
-    changes = write.changes
+    changes = _changes(write, reader, authority, now_ms)
     if write.has_server_values:
         # Increments count from the tree before this write, all of them.
         changes = tuple(
@@ -43,12 +61,27 @@ def plan(write: Write, reader: Reader, authority: Authority, now_ms: int) -> Pat
         # What contradicts a mirror tells something of the tree: only to who may write there.
         permit(named, operation=operation)
         raise
-    permit(patch, operation=operation, named=[path for path, _ in changes])
+    paths = tuple(path for path, _ in changes)
+    permit(patch, operation=operation, named=paths)
     # Only after the rules: who may not write there must not learn whether something is there.
     for path, value in changes:
         if path.is_priority and value is not None:
             _check_owner(path, reader)
-    return patch
+    return Planned(patch, paths)
+
+
+def _changes(
+    write: Write, reader: Reader, authority: Authority, now_ms: int
+) -> tuple[tuple[Path, Value], ...]:
+    """Return the places that a write asks to change; those of a patch are seen on the tree."""
+    match write.patching:
+        case None:
+            return write.changes
+        case JsonPatch() as patching:
+            ask = partial(authority.permit_read, reader=reader, caller=write.caller, now_ms=now_ms)
+            return patching.changes(write.path, reader, ask, now_ms)
+        case MergePatch() as patching:
+            return patching.changes(reader)
 
 
 def _check_hash(write: Write, reader: Reader) -> None:

@@ -12,9 +12,14 @@ from treedb.config import Limits
 from treedb.errors import InvalidData, InvalidPath, NotAnObject, PayloadTooLarge, TooDeep
 from treedb.paths.path import Path
 from treedb.rules.authority import NOBODY, Caller
+from treedb.store.kept_derived import KeptCheck
 from treedb.store.kept_rules import Origin
 from treedb.tree.patch import Patch
-from treedb.tree.values import Value, normal_form
+from treedb.tree.values import Value
+from treedb.writes.json_patch import JsonPatch, parse_json_patch
+from treedb.writes.mend import Side
+from treedb.writes.merge_patch import MergePatch, parse_merge_patch
+from treedb.writes.place_value import normal_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +28,9 @@ class Write:
 
     `changes` are absolute and disjoint, their values in normal form with server values still
     unresolved; a path may end in ".priority". `path` is the place the client named. A write with
-    `expected_hash` is a transaction: it holds only while the value at `path` has that hash.
+    `expected_hash` is a transaction: it holds only while the value at `path` has that hash. What a
+    `patching` comes to is found out when the write is planned, and then there are no `changes`.
+    `nodes` counts the leaves and objects as they were given.
     """
 
     path: Path
@@ -33,6 +40,8 @@ class Write:
     expected_hash: str | None = None
     write_id: str | None = None
     operation: str = "set"
+    patching: JsonPatch | MergePatch | None = None
+    nodes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +49,21 @@ class RulesChange:
     """A request to put other rules in force; only an administrator may make it.
 
     At revision `agreed_at` the data agreed with their mirrors and counts; None if nobody looked.
+    With a `side` the data need not agree: what that side leaves undecided was looked for, and the
+    rest is brought to agree when the rules are in force.
     """
 
     text: str
     origin: Origin
     agreed_at: int | None = None
+    side: Side | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class KeepCheck:
+    """A request to keep what a check of derived data found; nothing else changes."""
+
+    check: KeptCheck
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +113,10 @@ def set_write(
     A path ending in ".priority" sets a priority. Raises InvalidData, TooDeep, StringTooLong or
     TooManyNodes, each naming the place in the value.
     """
-    value, has_server_values, _ = _checked(path, raw, limits)
-    return Write(path, ((path, value),), has_server_values, caller, expected_hash)
+    normal = normal_at(path, raw, limits)
+    changes = ((path, normal.value),)
+    has_server_values, nodes = normal.has_server_values, normal.nodes
+    return Write(path, changes, has_server_values, caller, expected_hash, nodes=nodes)
 
 
 def update_write(base: Path, raw: object, limits: Limits, *, caller: Caller = NOBODY) -> Write:
@@ -119,17 +140,50 @@ def update_write(base: Path, raw: object, limits: Limits, *, caller: Caller = NO
     has_server_values = False
     nodes = 0
     for path, member in _members(base, raw, limits):
-        value, holds, count = _checked(path, member, limits)
-        nodes += count
-        has_server_values |= holds
-        changes.append((path, value))
+        normal = normal_at(path, member, limits)
+        nodes += normal.nodes
+        has_server_values |= normal.has_server_values
+        changes.append((path, normal.value))
     if nodes > limits.nodes_per_write:
         raise PayloadTooLarge(
             f"the update holds {nodes} nodes, at most {limits.nodes_per_write} are allowed; "
             "send it in several updates"
         )
     disjoint = Patch.of(changes).changes
-    return Write(base, disjoint, has_server_values, caller, operation="update")
+    return Write(base, disjoint, has_server_values, caller, operation="update", nodes=nodes)
+
+
+def json_patch_write(
+    base: Path,
+    raw: object,
+    limits: Limits,
+    *,
+    caller: Caller = NOBODY,
+    expected_hash: str | None = None,
+) -> Write:
+    """Ask for the operations of a JSON Patch to be done on the value at a place, all or none.
+
+    Raises what `parse_json_patch` raises.
+    """
+    patching = parse_json_patch(base, raw, limits)
+    return Write(base, (), False, caller, expected_hash, None, "patch", patching, patching.nodes)
+
+
+def merge_patch_write(
+    base: Path,
+    raw: object,
+    limits: Limits,
+    *,
+    caller: Caller = NOBODY,
+    expected_hash: str | None = None,
+) -> Write:
+    """Ask for a JSON Merge Patch of the value at a place.
+
+    Raises what `parse_merge_patch` raises.
+    """
+    patching = parse_merge_patch(base, raw, limits)
+    has_server_values, nodes = patching.has_server_values, patching.nodes
+    return Write(base, (), has_server_values, caller, expected_hash, None, "merge", patching, nodes)
 
 
 def _members(
@@ -150,17 +204,6 @@ def _members(
         if not relative.keys:
             raise InvalidData(f"the update of {base} names an empty path: name a child")
         yield path, member
-
-
-def _checked(path: Path, raw: object, limits: Limits) -> tuple[Value, bool, int]:
-    if not path.is_priority:
-        normal = normal_form(raw, path.depth, limits)
-        return normal.value, normal.has_server_values, normal.nodes
-    # A priority is checked where it may stand: beside a value.
-    normal = normal_form({".value": True, ".priority": raw}, path.depth, limits)
-    value = normal.value
-    priority = value.get(".priority") if isinstance(value, dict) else None
-    return priority, normal.has_server_values, 1
 
 
 def _kind(raw: object) -> str:

@@ -33,23 +33,36 @@ def touched_entries(pattern: Pattern, path: Path, value: Value, reader: Reader) 
         yield from _brought(rest, value, names)
 
 
-def standing_entries(pattern: Pattern, reader: Reader) -> Iterator[Names]:
-    """Yield what the pattern's names stand for in each entry of a tree."""
-    return _standing(pattern.keys, ROOT, reader, {})
+def standing_entries(
+    pattern: Pattern, reader: Reader, after: tuple[str, ...] | None = None
+) -> Iterator[Names]:
+    """Yield what the pattern's names stand for in each entry of a tree, in key order.
+
+    With `after`, what its names stood for in the last entry seen, only those behind it.
+    """
+    return _standing(pattern.keys, ROOT, reader, {}, after)
 
 
 def _standing(
-    rest: tuple[str, ...], path: Path, reader: Reader, names: dict[str, str]
+    rest: tuple[str, ...],
+    path: Path,
+    reader: Reader,
+    names: dict[str, str],
+    after: tuple[str, ...] | None = None,
 ) -> Iterator[Names]:
     """Yield the entries that stand below a place of the tree."""
     if not rest:
-        if reader.exists(path):
+        if after is None and reader.exists(path):
             yield names
-    elif is_name(rest[0]):
-        for key in reader.keys(path):
-            yield from _standing(rest[1:], path.child(key), reader, {**names, rest[0]: key})
+    elif not is_name(rest[0]):
+        yield from _standing(rest[1:], path.child(rest[0]), reader, names, after)
     else:
-        yield from _standing(rest[1:], path.child(rest[0]), reader, names)
+        name = rest[0]
+        if after is not None:
+            within = path.child(after[0])
+            yield from _standing(rest[1:], within, reader, {**names, name: after[0]}, after[1:])
+        for key in reader.keys(path, None if after is None else after[0]):
+            yield from _standing(rest[1:], path.child(key), reader, {**names, name: key})
 
 
 def _brought(rest: tuple[str, ...], value: Value, names: dict[str, str]) -> Iterator[Names]:
