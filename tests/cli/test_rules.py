@@ -125,6 +125,42 @@ def test_a_dry_run_changes_nothing(rules: Command, file: str, server: ServerProc
     assert rules("get", *at) == before
 
 
+MIRRORED = """{"rules": {".write": true,
+  "b": {".count": "/n"},
+  "a": {"$x": {".mirror": "/b/$x"}}
+}}"""
+
+
+def test_a_side_brings_the_data_to_agree_and_it_is_told_where_to_look(
+    rules: Command, tmp_path: Path, server: ServerProcess
+) -> None:
+    file = tmp_path / "mirrored.json"
+    file.write_text(MIRRORED)
+    put = ("put", str(file), "--url", server.url, "--data", str(server.data), "--ns", "sided")
+    assert rules(*put)[0] == 0
+    file.write_text(MIRRORED.replace("/n", "/m"))
+    assert rules(*put, "--dry-run", "--mirror-backfill", "union") == (
+        0,
+        f"The rules would be taken by namespace sided of {server.url}.\n"
+        "The data would be brought to agree with 1 new mirror or count, union is right.\n",
+        "",
+    )
+    file.write_text(MIRRORED.replace("/n", "/m").replace('"/b/$x"', '{"to": "/b/$x"}'))
+    assert rules(*put, "--mirror-backfill", "union") == (
+        0,
+        f"The rules are in force in namespace sided of {server.url}.\n"
+        "The data is being brought to agree with 1 new mirror or count, union is right.\n"
+        "`treedb mirrors list` and /.inspect/mirrors.json tell how far that is.\n",
+        "",
+    )
+
+
+def test_a_side_that_is_none_ends_with_2(rules: Command, file: str) -> None:
+    at = ("--url", "http://127.0.0.1:1", "--mirror-backfill", "left")
+    told = "treedb: --mirror-backfill is left; allowed: source, target, union.\n"
+    assert rules("put", file, *at) == (2, "", told)
+
+
 def test_wrong_rules_are_listed_and_not_sent(rules: Command, tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.json"
     wrong.write_text('{"rules": {".read": "x"}}')

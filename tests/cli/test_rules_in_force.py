@@ -1,5 +1,6 @@
 import socket
 import threading
+from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from tests.server_process import HOST, ServerProcess, free_port
 from treedb.cli.rules_in_force import Server, find_server, get_rules, put_rules
 from treedb.errors import PermissionDenied, SettingsError, Unavailable, WrongUse
+from treedb.writes.mend import Side
 
 TOKEN = "0123456789abcdef"
 WITH_TOKEN = {"TREEDB_ADMIN_TOKEN": TOKEN}
@@ -98,6 +100,34 @@ def test_what_the_server_refuses_is_told(running: Server, is_dry_run: bool) -> N
     assert refused.value.reason == f"{running} answered 400: 1:22: Unknown variable 'x'."
 
 
+MIRRORED = '{"rules": {".write": true, "a": {"$x": {".mirror": "/b/$x"}}}}'
+
+
+def test_the_data_is_brought_to_agree_by_the_side_that_is_right(running: Server) -> None:
+    put_rules(running, "five", '{"rules": {".write": true}}', is_dry_run=False)
+    write(running, "/.json?ns=five", '{"a": {"k": 1, "l": 1}, "b": {"k": 2}}')
+    with pytest.raises(Unavailable) as refused:
+        put_rules(running, "five", MIRRORED, is_dry_run=False)
+    assert refused.value.reason == (
+        f"{running} answered 400:\n"
+        "  1:52: The data disagrees: /b/k differs from /a/k.\n"
+        "  1:52: The data disagrees: /b/l is missing: /a/l is there.\n"
+        "  give the side that is right, source, target or union, as --mirror-backfill, or mend the "
+        "data, and put the rules again"
+    )
+    for is_dry_run in (True, False):
+        begun = put_rules(running, "five", MIRRORED, is_dry_run=is_dry_run, side=Side.SOURCE)
+        assert begun == 1
+    assert put_rules(running, "five", MIRRORED, is_dry_run=False, side=Side.SOURCE) == 0
+
+
+def write(server: Server, target: str, body: str) -> None:
+    connection = HTTPConnection(server.host, server.port, timeout=30)
+    connection.request("PUT", target, body)
+    assert connection.getresponse().status == 200
+    connection.close()
+
+
 def test_a_wrong_namespace_is_told(running: Server) -> None:
     with pytest.raises(Unavailable, match=r"answered 400: The namespace 'A&b'"):
         get_rules(running, "A&b")
@@ -120,6 +150,8 @@ def test_a_server_that_is_not_there_is_told() -> None:
         (b"HTTP/1.1 302 Found\r\nLocation: http://elsewhere/\r\n\r\n", Unavailable, "answered 302"),
         (b"HTTP/1.1 500 No\r\n\r\n<h1>No</h1>", Unavailable, "answered 500: <h1>No</h1>"),
         (b"HTTP/1.1 500 No\r\n\r\n[1]", Unavailable, r"answered 500: \[1\]"),
+        (b'HTTP/1.1 500 No\r\n\r\n{"findings":[]}', Unavailable, r"answered 500: {"),
+        (b'HTTP/1.1 500 No\r\n\r\n{"findings":[1]}', Unavailable, r"answered 500: {"),
         (b"SSH-2.0\r\n", Unavailable, "does not answer: SSH-2.0"),
     ],
 )

@@ -60,7 +60,21 @@ UNDERSTOOD = [
     ("TREEDB_PORT", "0", "port", 0),
     ("TREEDB_PORT", "65535", "port", 65535),
     ("TREEDB_STATIC", "site", "static", Path("site")),
+    ("TREEDB_MIRROR_BACKFILL", "union", "mirror_backfill", "union"),
     ("TREEDB_HOST", "localhost", "host", "localhost"),
+    (
+        "TREEDB_ALLOWED_HOSTS",
+        "DB.example, *.b.example",
+        "allowed_hosts",
+        ("db.example", "*.b.example"),
+    ),
+    ("TREEDB_ALLOWED_HOSTS", "*", "allowed_hosts", ("*",)),
+    (
+        "TREEDB_ALLOWED_ORIGINS",
+        "https://a.example,http://localhost:5173",
+        "allowed_origins",
+        ("https://a.example", "http://localhost:5173"),
+    ),
 ]
 
 
@@ -82,6 +96,15 @@ WRONG_VARIABLES = [
     ("TREEDB_DEV", "", "true or false"),
     ("TREEDB_HOST", "", "an address or a host's name"),
     ("TREEDB_DATA", "", "a folder's path"),
+    ("TREEDB_MIRROR_BACKFILL", "left", "source, target, union"),
+    ("TREEDB_ALLOWED_HOSTS", "", "hosts' names without ports"),
+    ("TREEDB_ALLOWED_HOSTS", "a.example,", "hosts' names without ports"),
+    ("TREEDB_ALLOWED_HOSTS", "a.example:80", "hosts' names without ports"),
+    ("TREEDB_ALLOWED_HOSTS", "http://a.example", "hosts' names without ports"),
+    ("TREEDB_ALLOWED_ORIGINS", "a.example", "origins as browsers write them"),
+    ("TREEDB_ALLOWED_ORIGINS", "https://a.example/", "origins as browsers write them"),
+    ("TREEDB_ALLOWED_ORIGINS", "null", "origins as browsers write them"),
+    ("TREEDB_ALLOWED_ORIGINS", "https://*.example", "origins as browsers write them"),
 ]
 
 
@@ -99,6 +122,9 @@ WRONG_FILES = [
     ("dev = 1", "dev is 1; allowed: true or false."),
     ("host = 1", "host is 1; allowed: an address"),
     ("static = []", "static is []; allowed: a folder's path."),
+    ("allowed_hosts = [1]", "allowed_hosts is [1]; allowed: hosts' names without ports"),
+    ("allowed_hosts = 1", "allowed_hosts is 1; allowed: hosts' names without ports"),
+    ("allowed_origins = ['a']", "allowed_origins is ['a']; allowed: origins as browsers"),
     ("prot = 1", "there is no setting 'prot'; allowed: host, port, data, dev, rules, "),
     ("prot = 1", "fsync. Did you mean port?"),
     ("[serve]\nport = 1", "there is no setting 'serve'; allowed: host,"),
@@ -126,6 +152,25 @@ def test_a_file_that_is_no_text_is_named(tmp_path: Path) -> None:
         load(tmp_path)
 
 
+@pytest.mark.parametrize(
+    "toml",
+    ["['a.example', '*.b.example']", "'a.example, *.b.example'", "['a.example,*.b.example']"],
+)
+def test_a_list_of_the_file_may_be_one_or_text_with_commas(tmp_path: Path, toml: str) -> None:
+    found = load(tmp_path, toml=f"allowed_hosts = {toml}").allowed_hosts
+    assert found == ("a.example", "*.b.example")
+
+
+def test_an_option_with_a_list_may_be_given_more_than_once(tmp_path: Path) -> None:
+    given: dict[str, object] = {"allowed_origins": ["https://a.example", "https://b.example"]}
+    found = load(tmp_path, given, {"TREEDB_ALLOWED_ORIGINS": "*"}).allowed_origins
+    assert found == ("https://a.example", "https://b.example")
+
+
+def test_an_empty_list_of_the_file_lists_nothing(tmp_path: Path) -> None:
+    assert load(tmp_path, toml="allowed_origins = []").allowed_origins == ()
+
+
 def test_a_wrong_option_is_named(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="--port is 70000; allowed: a whole number"):
         load(tmp_path, {"port": 70_000})
@@ -145,4 +190,4 @@ def test_defaults_are_written_as_in_the_file() -> None:
     written = {each.name: default_of(each) for each in fields(Settings)}
     assert written["port"] == "9000"
     assert written["dev"] == "false"
-    assert written["static"] == ""
+    assert written["static"] == written["allowed_hosts"] == ""

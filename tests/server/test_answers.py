@@ -6,7 +6,7 @@ import pytest
 
 from treedb import errors
 from treedb.auth.identity import ADMIN, Auth
-from treedb.server.answers import http_refusal, refusal, signed_in
+from treedb.server.answers import http_refusal, http_refusal_headers, refusal, signed_in
 
 
 @pytest.mark.parametrize(
@@ -44,14 +44,47 @@ def test_our_own_fault_is_logged_and_not_told(caplog: pytest.LogCaptureFixture) 
     [
         (errors.UriTooLong(), {"error": "URI too long"}),
         (errors.InvalidNamespace("no /"), {"error": "Invalid namespace", "detail": "no /"}),
-        (errors.PermissionDenied("rule 5"), {"error": "Permission denied"}),
+        (errors.PermissionDenied(), {"error": "Permission denied"}),
+        (
+            errors.PermissionDenied("rule 5"),  # for who may know
+            {"error": "Permission denied", "explanation": "rule 5"},
+        ),
+        (
+            errors.RulesError([errors.Finding(1, 2, "Odd."), errors.Finding(3, 4, "Worse.", "x")]),
+            {
+                "error": "1:2: Odd.",
+                "findings": [
+                    {"line": 1, "column": 2, "message": "Odd."},
+                    {"line": 3, "column": 4, "message": "Worse.", "hint": "x"},
+                ],
+            },
+        ),
+        (
+            errors.RulesError([errors.Finding(1, 2, "Odd.")], is_unreadable=True),
+            {
+                "error": "1:2: Parse error: Odd.",
+                "findings": [{"line": 1, "column": 2, "message": "Odd."}],
+            },
+        ),
         (errors.StoreError("/data/x is torn"), {"error": "The store cannot be used"}),
     ],
 )
-def test_before_a_request_the_body_is_as_rest_words_it(
-    error: errors.TreeError, content: Any
-) -> None:
+def test_over_http_an_error_is_a_json_object(error: errors.TreeError, content: Any) -> None:
     assert json.loads(http_refusal(error)) == content
+
+
+@pytest.mark.parametrize(
+    "error, headers",
+    [
+        (errors.MethodNotAllowed(), {"Allow": "GET, HEAD, PUT, POST, PATCH, DELETE, OPTIONS"}),
+        (errors.MethodNotAllowed("GET, PUT"), {"Allow": "GET, PUT"}),
+        (errors.Unavailable(), {"Retry-After": "5"}),
+        (errors.StoreError(), {"Retry-After": "5"}),
+        (errors.PermissionDenied(), {}),
+    ],
+)
+def test_some_errors_bring_a_header(error: errors.TreeError, headers: dict[str, str]) -> None:
+    assert http_refusal_headers(error) == headers
 
 
 CLAIMS = {"sub": "alice", "firebase": {"sign_in_provider": "custom"}}

@@ -1,4 +1,5 @@
 import asyncio
+import gzip
 from typing import Any
 
 import orjson
@@ -19,6 +20,7 @@ from treedb.errors import (
     TreeError,
     Unavailable,
 )
+from treedb.server.compression import LEAST_BYTES
 from treedb.server.http_answers import (
     CHUNK_BYTES,
     chunks_of,
@@ -30,6 +32,7 @@ from treedb.server.http_answers import (
     pieces_answer,
     preflight_answer,
 )
+from treedb.server.origins import SHARING
 
 
 def request_with(**headers: str) -> Request:
@@ -63,10 +66,9 @@ def headers_of(sent: list[Message]) -> dict[bytes, bytes]:
     return dict(sent[0]["headers"])
 
 
-def test_json_is_for_pages_of_any_origin_and_not_kept() -> None:
+def test_json_is_not_kept() -> None:
     response = json_answer(request_with(), b"1")
     assert dict(response.headers) == {
-        "access-control-allow-origin": "*",
         "cache-control": "no-cache",
         "x-content-type-options": "nosniff",
         "content-type": "application/json; charset=utf-8",
@@ -74,15 +76,19 @@ def test_json_is_for_pages_of_any_origin_and_not_kept() -> None:
     }
 
 
-def test_an_origin_is_named_back() -> None:
-    response = json_answer(request_with(origin="https://app.example"), b"1")
+SHARED = {"Access-Control-Allow-Origin": "https://app.example", "Vary": "Origin"}
+
+
+def shared_request(**headers: str) -> Request:
+    request = request_with(**headers)
+    request.scope[SHARING] = SHARED
+    return request
+
+
+def test_an_answer_has_the_headers_that_its_origin_gets() -> None:
+    response = json_answer(shared_request(), b"1")
     assert response.headers["access-control-allow-origin"] == "https://app.example"
     assert response.headers["vary"] == "Origin"
-
-
-def test_an_odd_origin_is_not_named_back() -> None:
-    response = json_answer(request_with(origin="a\tb"), b"1")
-    assert response.headers["access-control-allow-origin"] == "*"
 
 
 def test_an_empty_answer_has_no_body() -> None:
@@ -93,15 +99,25 @@ def test_an_empty_answer_has_no_body() -> None:
 
 
 def test_a_preflight_is_granted_what_it_asks() -> None:
-    request = request_with(
-        origin="https://app.example", access_control_request_headers="authorization, x-odd"
-    )
+    request = shared_request(access_control_request_headers="authorization, x-odd")
     headers = preflight_answer(request).headers
     assert headers["access-control-allow-origin"] == "https://app.example"
-    assert headers["access-control-allow-methods"] == (
-        "GET, HEAD, PUT, POST, PATCH, DELETE, OPTIONS"
-    )
+    methods = "GET, HEAD, PUT, POST, PATCH, DELETE, OPTIONS"
+    assert headers["access-control-allow-methods"] == headers["allow"] == methods
     assert headers["access-control-allow-headers"] == "authorization, x-odd"
+
+
+@pytest.mark.parametrize("size, is_large", [(LEAST_BYTES - 1, False), (LEAST_BYTES, True)])
+def test_only_a_large_answer_depends_on_what_is_accepted(size: int, is_large: bool) -> None:
+    response = json_answer(shared_request(), b"1" * size)
+    assert response.headers["vary"] == ("Origin, Accept-Encoding" if is_large else "Origin")
+
+
+async def test_pieces_are_compressed_for_who_takes_that() -> None:
+    pieces = [b"x" * 1000] * 1000
+    sent = await sent_by(pieces_answer(request_with(accept_encoding="gzip"), pieces))
+    assert headers_of(sent)[b"content-encoding"] == b"gzip"
+    assert gzip.decompress(body_of(sent)) == b"".join(pieces)
 
 
 async def test_small_pieces_are_one_body() -> None:
@@ -145,7 +161,7 @@ ERRORS = [
 def test_an_error_has_its_text_and_its_detail(
     error: TreeError, status: int, content: dict[str, str]
 ) -> None:
-    response = error_answer(request_with(origin="https://app.example"), error)
+    response = error_answer(shared_request(), error)
     assert response.status_code == status
     assert orjson.loads(response.body) == content
     assert response.headers["access-control-allow-origin"] == "https://app.example"

@@ -13,6 +13,7 @@ from treedb import __version__
 from treedb.config import Settings
 from treedb.server.metrics import Measures, metrics_text
 from treedb.store.index_definitions import PRIORITIES, IndexPlace, IndexProgress, IndexState
+from treedb.store.kept_derived import KeptBackfill
 
 OWNER = {"Authorization": "Bearer owner"}
 BY_TIME = IndexPlace(("rooms", "$room"), "ts")
@@ -38,12 +39,12 @@ def series(name: str, **labels: str) -> Sample:
 
 
 def indexed(*indexes: IndexProgress) -> dict[Sample, float]:
-    samples = samples_of(metrics_text([Measures("n", 1, 0, indexes)]).decode())
+    samples = samples_of(metrics_text([Measures("n", 1, 0, indexes, 0)]).decode())
     return {key: value for key, value in samples.items() if key[0].startswith("treedb_index")}
 
 
 def test_each_namespace_has_its_series() -> None:
-    measures = [Measures("default", 12, 3, ()), Measures("other", 0, 0, ())]
+    measures = [Measures("default", 12, 3, (), 7), Measures("other", 0, 0, (), 0)]
     samples = samples_of(metrics_text(measures).decode())
     assert {key: value for key, value in samples.items() if key[0].startswith("treedb_")} == {
         series("treedb_build_info", version=__version__): 1,
@@ -51,6 +52,8 @@ def test_each_namespace_has_its_series() -> None:
         series("treedb_revision", namespace="other"): 0,
         series("treedb_watched_places", namespace="default"): 3,
         series("treedb_watched_places", namespace="other"): 0,
+        series("treedb_derived_changes_total", namespace="default"): 7,
+        series("treedb_derived_changes_total", namespace="other"): 0,
     }
 
 
@@ -87,6 +90,15 @@ def test_former_lives_of_an_index_are_added_up_and_are_not_wanted() -> None:
     }
 
 
+def test_backfills_that_are_under_way_tell_how_far_they_are() -> None:
+    going = KeptBackfill("mirror (copy) /a/$x /b/$x", "source", entries=5, changed=4, conflicts=1)
+    samples = samples_of(metrics_text([Measures("n", 1, 0, (), 0, (going,))]).decode())
+    assert {key: value for key, value in samples.items() if "backfill" in key[0]} == {
+        series(f"treedb_backfill_{name}", namespace="n", declaration=going.name): value
+        for name, value in (("entries", 5), ("written", 4), ("conflicts", 1))
+    }
+
+
 @pytest.mark.parametrize("key", ['"', "\\", 'a"b\\n', "Zoë", "a b", "{}", "=,"])
 def test_names_of_places_are_escaped(key: str) -> None:
     progress = IndexProgress(IndexPlace((key,), "x"), IndexState.COMPLETE, 1)
@@ -95,7 +107,12 @@ def test_names_of_places_are_escaped(key: str) -> None:
 
 def test_every_family_has_help_and_type() -> None:
     text = metrics_text([]).decode()
-    for name, kind in [("build_info", "gauge"), ("revision", "gauge"), ("index_children", "gauge")]:
+    for name, kind in [
+        ("build_info", "gauge"),
+        ("revision", "gauge"),
+        ("derived_changes_total", "counter"),
+        ("index_children", "gauge"),
+    ]:
         assert f"# HELP treedb_{name} " in text
         assert f"# TYPE treedb_{name} {kind}\n" in text
 
@@ -108,8 +125,8 @@ def test_the_process_is_measured_and_the_interpreter_is_not() -> None:
 
 def test_the_registry_of_the_library_stays_as_it_was() -> None:
     before = {metric.name for metric in REGISTRY.collect()}
-    metrics_text([Measures("n", 1, 0, ())])
-    metrics_text([Measures("n", 1, 0, ())])
+    metrics_text([Measures("n", 1, 0, (), 0)])
+    metrics_text([Measures("n", 1, 0, (), 0)])
     assert {metric.name for metric in REGISTRY.collect()} == before
 
 
@@ -143,6 +160,25 @@ def test_a_scrape_counts_commits_and_watched_places(server: LiveServer) -> None:
             samples[series("treedb_index_complete", namespace="counted", index=".priority on /")]
             == 1
         )
+
+
+MIRRORED = """{"rules": {
+  "a": {"$x": {".mirror": "/b/$x"}}, "b": {".count": "/n"},
+  ".read": true, ".write": true
+}}"""
+
+
+def test_a_scrape_counts_what_mirrors_and_counts_wrote(server: LiveServer) -> None:
+    derived = series("treedb_derived_changes_total", namespace="mirrored")
+    rules = server.ask("PUT", "/.settings/rules.json?ns=mirrored", MIRRORED, headers=OWNER)
+    assert rules.status == 200, rules
+    assert scrape(server)[derived] == 0
+    server.put("/a/k.json?ns=mirrored", True)  # /b/k and /n
+    assert scrape(server)[derived] == 2
+    server.put("/a/k.json?ns=mirrored", False)  # /b/k
+    assert scrape(server)[derived] == 3
+    server.put("/other.json?ns=mirrored", 1)
+    assert scrape(server)[derived] == 3
 
 
 def test_it_is_the_text_format_of_prometheus(server: LiveServer) -> None:

@@ -12,7 +12,7 @@ from treedb.clock import SystemClock
 from treedb.config import DEFAULT_LIMITS, Limits, Settings
 from treedb.errors import InvalidNamespace, NotFound, SettingsError, Unavailable
 from treedb.paths.path import ROOT
-from treedb.rules.authority import NOBODY
+from treedb.rules.authority import NOBODY, SERVER
 from treedb.server import namespaces as namespaces_module
 from treedb.server.namespaces import (
     DATA_FILE,
@@ -25,6 +25,7 @@ from treedb.server.rules_file import RulesFile
 from treedb.store.kept_rules import Origin
 from treedb.store.kept_sessions import KeptSession, encode_session
 from treedb.store.store import Store
+from treedb.writes.request import set_write
 
 WRONG_NAMES = [
     "../../etc", "a/b", "..", ".", "\0", "a\nb", "a\n", "A", "Prod", "CON", "lock.mdb", "-a",
@@ -211,6 +212,28 @@ async def test_a_namespace_opened_while_the_file_changes_has_the_new_rules(
             database = await opening
             while database.ruleset.text != file.read_text():
                 await asyncio.sleep(0.001)
+
+
+async def test_a_setting_says_which_side_is_right_for_the_rules_file(tmp_path: Path) -> None:
+    folder, file = tmp_path / "data", tmp_path / "rules.json"
+    databases = databases_in(folder)
+    database = await databases.get("a")
+    await database.write(set_write(ROOT, {"one": {"k": 1}}, DEFAULT_LIMITS, caller=SERVER))
+    await databases.close()
+    file.write_text('{"rules": {"one": {"$k": {".mirror": "/two/$k"}}}}')
+    for side, text in ((None, OPEN_RULES), ("target", file.read_text())):
+        settings = Settings(
+            data=folder, dev=True, rules=file, mirror_backfill=side, unsafe_no_fsync=True
+        )
+        databases = Databases(settings, DEFAULT_LIMITS, SystemClock(), RulesFile.load(file))
+        database = await databases.get("a")
+        assert (database.kept_rules() is None) == (side is None)
+        assert side is None or database.ruleset.text == text
+        await until(lambda opened=database: not opened.backfills())
+        await databases.close()
+    databases = databases_in(folder)
+    assert await (await databases.get("a")).get(ROOT, SERVER) is None
+    await databases.close()
 
 
 # The data folder

@@ -1,10 +1,12 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.server.live_server import LiveServer, live_server
+from tests.server_process import wait_until
 from treedb import __version__
 from treedb.config import Settings
 from treedb.server.namespaces import LOCKED_RULES, OPEN_RULES
@@ -126,7 +128,8 @@ def test_rules_beyond_the_limit_are_not_read(server: LiveServer) -> None:
 
 @pytest.mark.parametrize("method", ["POST", "PATCH", "DELETE", "HEAD"])
 def test_rules_are_got_and_put_and_nothing_else(server: LiveServer, method: str) -> None:
-    assert server.ask(method, RULES, "{}", headers=OWNER).status == 405
+    answer = server.ask(method, RULES, "{}", headers=OWNER)
+    assert (answer.status, answer.headers["allow"]) == (405, "GET, PUT")
 
 
 def test_a_dry_run_checks_and_changes_nothing(server: LiveServer) -> None:
@@ -134,6 +137,78 @@ def test_a_dry_run_checks_and_changes_nothing(server: LiveServer) -> None:
     assert (good.status, good.json) == (200, {"status": "ok"})
     assert server.ask("PUT", f"{RULES}?ns=dry&dryRun=true", "{}", headers=OWNER).status == 400
     assert server.ask("GET", f"{RULES}?ns=dry", headers=OWNER).text == OPEN_RULES
+
+
+MIRRORED = """{"rules": {".read": true, ".write": true,
+  "b": {".count": "/n"},
+  "a": {"$x": {".mirror": "/b/$x"}}
+}}"""
+
+
+def put_mirrored(server: LiveServer, query: str) -> Any:
+    return server.ask("PUT", f"{RULES}?{query}", MIRRORED, headers=OWNER)
+
+
+@pytest.mark.parametrize("dry", ["", "&dryRun=true"])
+def test_rules_that_the_data_disagrees_with_are_refused_place_by_place(
+    server: LiveServer, dry: str
+) -> None:
+    server.put("/.json?ns=disagreeing", {"a": {"k": 1, "l": 1}, "b": {"k": 2}, "n": 1})
+    hint = (
+        "give the side that is right, source, target or union, as --mirror-backfill, or mend the "
+        "data, and put the rules again"
+    )
+    answer = put_mirrored(server, f"ns=disagreeing{dry}")
+    assert (answer.status, answer.json) == (
+        400,
+        {
+            "error": "3:27: The data disagrees: /b/k differs from /a/k.",
+            "findings": [
+                {
+                    "line": 3,
+                    "column": 27,
+                    "message": f"The data disagrees: {problem}.",
+                    "hint": hint,
+                }
+                for problem in ("/b/k differs from /a/k", "/b/l is missing: /a/l is there")
+            ],
+        },
+    )
+    answer = put_mirrored(server, f"ns=disagreeing&mirrorBackfill=union{dry}")
+    assert answer.status == 400
+    cannot = "3:27: The data cannot be brought to agree: /b/k differs from /a/k."
+    assert answer.json["error"] == cannot
+    assert server.ask("GET", f"{RULES}?ns=disagreeing", headers=OWNER).text == OPEN_RULES
+
+
+def test_with_the_side_that_is_right_the_data_is_brought_to_agree(server: LiveServer) -> None:
+    before = {"a": {"k": 1}, "b": {"k": 2, "l": 3}}
+    server.put("/.json?ns=agreeing", before)
+    dry = put_mirrored(server, "ns=agreeing&mirrorBackfill=target&dryRun=true")
+    assert (dry.status, dry.json) == (200, {"status": "ok", "backfills": 2})
+    assert server.get("/.json?ns=agreeing") == before
+    put = put_mirrored(server, "ns=agreeing&mirrorBackfill=target")
+    assert (put.status, put.json) == (200, {"status": "ok", "backfills": 2})
+    after = {"a": {"k": 2, "l": 3}, "b": {"k": 2, "l": 3}, "n": 2}
+    wait_until(lambda: bool(server.get("/.json?ns=agreeing") == after), 10, "data that agrees")
+    again = put_mirrored(server, "ns=agreeing&mirrorBackfill=target")
+    assert again.json == {"status": "ok", "backfills": 0}
+
+
+def test_a_side_that_is_none_is_refused_by_name(server: LiveServer) -> None:
+    answer = put_mirrored(server, "ns=agreeing&mirrorBackfill=left")
+    assert (answer.status, answer.json) == (
+        400,
+        {
+            "error": "Invalid query parameter",
+            "detail": "mirrorBackfill is 'left'; allowed: source, target, union.",
+        },
+    )
+    answer = server.ask("PUT", "/a.json?mirrorBackfill=union", "1", headers=OWNER)
+    assert answer.status == 400
+    assert answer.json["detail"] == (
+        "format=strict, dryRun and mirrorBackfill are for /.settings/rules.json."
+    )
 
 
 def test_coverage_counts_reads_and_writes(server: LiveServer) -> None:

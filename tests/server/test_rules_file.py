@@ -10,8 +10,12 @@ import pytest
 from tests.server.opened_database import opened_database
 from treedb.config import DEFAULT_LIMITS
 from treedb.errors import SettingsError
+from treedb.paths.path import ROOT
+from treedb.rules.authority import SERVER
 from treedb.server.rules_file import RulesFile
 from treedb.store.kept_rules import KeptRules, Origin
+from treedb.writes.mend import Side
+from treedb.writes.request import set_write
 
 ONE = '{"rules": {"one": {".read": true}}}'
 TWO = '{"rules": {"two": {".read": true}}}'
@@ -102,6 +106,55 @@ async def test_a_namespace_follows_the_file_until_an_admin_puts_rules(
         await rules.apply_to(database)
         assert database.kept_rules() == KeptRules(3, ONE, Origin.ADMIN)
         assert "rules of its own" in caplog.text
+
+
+MIRRORED = """{"rules": {
+  "a": {"$x": {".mirror": "/b/$x"}}
+}}"""
+
+
+async def test_rules_that_the_data_disagrees_with_stay_out_and_the_log_says_where(
+    file: FilePath, tmp_path: FilePath, caplog: pytest.LogCaptureFixture
+) -> None:
+    file.write_text(MIRRORED)
+    rules = RulesFile.load(file)
+    async with opened_database(tmp_path) as database:
+        before = database.ruleset.text
+        tree = {"a": {"k": 1, "l": 1}, "b": {"k": 2}}
+        await database.write(set_write(ROOT, tree, DEFAULT_LIMITS, caller=SERVER))
+        await rules.apply_to(database)
+        assert database.ruleset.text == before
+        [record] = caplog.records
+        assert record.levelno == logging.ERROR
+        assert record.getMessage() == (
+            "namespace default keeps the rules it had: its data stands against a mirror or a "
+            f"count that {file} brings.\n"
+            f"  {file}:2:27: The data disagrees: /b/k differs from /a/k.\n"
+            f"  {file}:2:27: The data disagrees: /b/l is missing: /a/l is there.\n"
+            "  Mend the data, or start the server with --mirror-backfill source, target or union, "
+            "whichever is right. The file is tried again when it changes, and at the next start."
+        )
+        assert record.exc_info is None
+        await rules.apply_to(database, Side.UNION)
+        assert "cannot be brought to agree: /b/k differs from /a/k." in caplog.text
+        assert database.ruleset.text == before
+
+
+async def test_with_a_side_the_file_brings_the_data_to_agree(
+    file: FilePath, tmp_path: FilePath
+) -> None:
+    file.write_text(MIRRORED)
+    rules = RulesFile.load(file)
+    async with opened_database(tmp_path) as database:
+        tree = {"a": {"k": 1, "l": 1}, "b": {"k": 2}}
+        await database.write(set_write(ROOT, tree, DEFAULT_LIMITS, caller=SERVER))
+        await rules.apply_to(database, Side.SOURCE)
+        assert database.kept_rules() == KeptRules(2, MIRRORED, Origin.FILE)
+        async with asyncio.timeout(10):
+            while database.backfills():
+                await asyncio.sleep(0.005)
+        check = await database.check_derived()
+        assert [(each.entries, each.faults) for each in check.declarations] == [(2, 0)]
 
 
 async def test_newlines_and_marks_are_kept(file: FilePath) -> None:

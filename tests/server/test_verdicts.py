@@ -1,19 +1,22 @@
-"""REST and the realtime protocol give one verdict about a body, and leave one tree."""
+"""REST and the realtime protocol give one verdict about a body, and leave and read one tree."""
 
 import json
 import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from typing import Any
 
 import pytest
 from websockets.exceptions import ConnectionClosedError
 from websockets.sync.client import ClientConnection, connect
 
-from tests.server.bad_inputs import PLACE, Row, limits_of, load_table, text_of
+from tests.server.bad_inputs import ANSWERS, Row, limits_of, load_table, part_of, text_of
 from tests.server.live_server import LiveServer, live_server
+from tests.server.raw_websocket import RawWebSocket
 from treedb.config import Limits
 
-ROWS = [row for row in load_table("bad_bodies.json")["rows"] if not row.get("http")]
+ROWS = [row for row in load_table(ANSWERS)["rows"] if part_of(row) == "B" and not row.get("http")]
+PLACE = "/a.json"  # where the rows about bodies write
 ACTIONS = {"PUT": b"p", "PATCH": b"m"}
 SEGMENT_BYTES = 16_384  # as the SDKs cut
 
@@ -51,6 +54,14 @@ def test_one_verdict_and_one_tree(server_for: ServerFor, row: Row) -> None:
         if step.get("varies"):
             trees = [re.sub(rb"[0-9]+", b"0", each) for each in trees]
         assert trees[0] == trees[1]
+    assert heard(server) == json.loads(tree(server, "realtime"))
+
+
+def heard(server: LiveServer) -> Any:
+    """Return the tree as a realtime client reads it."""
+    with RawWebSocket(server.port, "realtime") as client:
+        client.ask(1, "g", {"p": "/"})
+        return client.read()["d"]["b"]["d"]
 
 
 def tree(server: LiveServer, namespace: str) -> bytes:

@@ -13,6 +13,7 @@ import typer
 
 from treedb import __version__
 from treedb.cli.indexes import indexes
+from treedb.cli.mirrors import mirrors
 from treedb.cli.rules import rules
 from treedb.cli.settings import default_of, load_settings, option_of, variable_of
 from treedb.config import Settings
@@ -29,6 +30,7 @@ app = typer.Typer(
 )
 app.add_typer(rules, name="rules")
 app.add_typer(indexes, name="indexes")
+app.add_typer(mirrors, name="mirrors")
 
 
 def main() -> None:
@@ -87,10 +89,14 @@ def serve(
     data: Annotated[Path | None, _option("data")] = None,
     dev: Annotated[bool | None, _option("dev")] = None,
     rules: Annotated[Path | None, _option("rules")] = None,
+    mirror_backfill: Annotated[str | None, _option("mirror_backfill")] = None,
     recheck_listens: Annotated[bool | None, _option("recheck_listens")] = None,
     auth_audience: Annotated[str | None, _option("auth_audience")] = None,
     auth_issuer: Annotated[str | None, _option("auth_issuer")] = None,
+    allowed_hosts: Annotated[list[str] | None, _option("allowed_hosts")] = None,
+    allowed_origins: Annotated[list[str] | None, _option("allowed_origins")] = None,
     static: Annotated[Path | None, _option("static")] = None,
+    jsonp: Annotated[bool | None, _option("jsonp")] = None,
     unsafe_no_fsync: Annotated[bool | None, _option("unsafe_no_fsync")] = None,
 ) -> None:
     """Serve a data folder over HTTP and websockets.
@@ -106,10 +112,14 @@ def serve(
         "data": data,
         "dev": dev,
         "rules": rules,
+        "mirror_backfill": mirror_backfill,
         "recheck_listens": recheck_listens,
         "auth_audience": auth_audience,
         "auth_issuer": auth_issuer,
+        "allowed_hosts": allowed_hosts or None,
+        "allowed_origins": allowed_origins or None,
         "static": static,
+        "jsonp": jsonp,
         "unsafe_no_fsync": unsafe_no_fsync,
     }
     run(load_settings(given, os.environ, Path()))

@@ -110,22 +110,41 @@ def put_rules(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only have the server check them.")
     ] = False,
+    mirror_backfill: Annotated[
+        str | None,
+        typer.Option(
+            "--mirror-backfill",
+            metavar="source|target|union",
+            help="Bring the data to agree with new mirrors; this side is right where they differ.",
+        ),
+    ] = None,
 ) -> None:
     """Put rules in force on a server, in one step, and cancel the listens they deny.
 
-    Rules with mistakes are listed as by `check`, and nothing is sent.
+    Rules with mistakes are listed as by `check`, and nothing is sent. Rules with mirrors or counts
+    that the data disagrees with are refused, unless it is said which side is right.
     """
     from treedb.cli.rules_files import Report, load_rules
     from treedb.cli.rules_in_force import find_server
     from treedb.cli.rules_in_force import put_rules as put_text
+    from treedb.cli.stored_mirrors import parse_side
 
     ruleset = load_rules(file)
     if isinstance(ruleset, Report):
         _end(ruleset.text, ruleset.code)
+    side = None if mirror_backfill is None else parse_side("--mirror-backfill", mirror_backfill)
     server = find_server(url, data, os.environ, Path())
-    put_text(server, ns, ruleset.text, is_dry_run=dry_run)
+    backfills = put_text(server, ns, ruleset.text, is_dry_run=dry_run, side=side)
     done = "would be taken by" if dry_run else "are in force in"
     print(f"The rules {done} namespace {ns} of {server}.")
+    if backfills:
+        number = (
+            "1 new mirror or count" if backfills == 1 else f"{backfills} new mirrors and counts"
+        )
+        is_being = "would be" if dry_run else "is being"
+        print(f"The data {is_being} brought to agree with {number}, {mirror_backfill} is right.")
+        if not dry_run:
+            print("`treedb mirrors list` and /.inspect/mirrors.json tell how far that is.")
 
 
 def _end(text: str, code: int) -> NoReturn:

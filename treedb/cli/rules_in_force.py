@@ -19,9 +19,12 @@ from treedb.config import Settings
 from treedb.errors import PermissionDenied, TreeError, Unavailable, WrongUse
 from treedb.server.admin_token_file import FILE, keep_admin_token
 from treedb.tree.json_text import parse_json
+from treedb.writes.mend import Side
 
 PLACE: Final = "/.settings/rules.json"
-TIMEOUT_SECONDS: Final = 60
+CONNECT_SECONDS: Final = 10
+# All data is held against mirrors and counts before the rules that bring them are in force.
+ANSWER_SECONDS: Final = 15 * 60
 SCHEMES: Final = {"http": HTTPConnection, "https": HTTPSConnection}
 
 
@@ -63,10 +66,19 @@ def get_rules(server: Server, namespace: str) -> str:
     return _ask(server, "GET", {"ns": namespace}).decode(errors="replace")
 
 
-def put_rules(server: Server, namespace: str, text: str, *, is_dry_run: bool) -> None:
-    """Put rules in force, or only have the server check them."""
-    parameters = {"ns": namespace, "dryRun": "true" if is_dry_run else ""}
-    _ask(server, "PUT", parameters, text.encode())
+def put_rules(
+    server: Server, namespace: str, text: str, *, is_dry_run: bool, side: Side | None = None
+) -> int:
+    """Put rules in force, or only have the server check them.
+
+    Returns how many mirrors and counts the data is, or would be, brought to agree with; `side`
+    says what is right where they differ.
+    """
+    dry_run = "true" if is_dry_run else ""
+    right = "" if side is None else side.value
+    parameters = {"ns": namespace, "dryRun": dry_run, "mirrorBackfill": right}
+    backfills = _object_in(_ask(server, "PUT", parameters, text.encode())).get("backfills")
+    return backfills if isinstance(backfills, int) else 0
 
 
 def _kept_token(settings: Settings) -> str:
@@ -88,8 +100,10 @@ def _ask(
 ) -> bytes:
     query = urlencode({name: text for name, text in parameters.items() if text})
     headers = {"Authorization": f"Bearer {server.token}"}
-    connection = SCHEMES[server.scheme](server.host, server.port, timeout=TIMEOUT_SECONDS)
+    connection = SCHEMES[server.scheme](server.host, server.port, timeout=CONNECT_SECONDS)
     try:
+        connection.connect()
+        connection.sock.settimeout(ANSWER_SECONDS)
         connection.request(method, f"{PLACE}?{query}", body, headers)
         answer = connection.getresponse()
         content: bytes = answer.read()
@@ -108,13 +122,27 @@ def _refusal(server: Server, status: int, content: bytes) -> TreeError:
             f"{server} does not take the admin token; is it that server's TREEDB_ADMIN_TOKEN, or "
             "the one in its data folder?"
         )
-    return Unavailable(f"{server} answered {status}: {_reason_in(content)}")
+    return Unavailable(f"{server} answered {status}:{_reason_in(content)}")
 
 
 def _reason_in(content: bytes) -> str:
+    """Return what a refusal says, behind a colon; mistakes of rules on lines, then the ways out."""
+    told = _object_in(content)
+    findings = told.get("findings")
+    if isinstance(findings, list) and findings and isinstance(findings[0], dict):
+        lines = [
+            f"{each.get('line')}:{each.get('column')}: {each.get('message')}" for each in findings
+        ]
+        hints = dict.fromkeys(str(each["hint"]) for each in findings if "hint" in each)
+        every = [*lines, *hints]
+        return f" {every[0]}" if len(every) == 1 else "".join(f"\n  {line}" for line in every)
+    return f" {told.get('detail') or told.get('error') or content[:200].decode(errors='replace')}"
+
+
+def _object_in(content: bytes) -> dict[str, Any]:
+    """Return the JSON object that was answered, an empty one for anything else."""
     try:
-        found: Any = parse_json(content)
+        found = parse_json(content)
     except TreeError:
-        return content[:200].decode(errors="replace")
-    told = found if isinstance(found, dict) else {}
-    return str(told.get("detail") or told.get("error") or found)
+        return {}
+    return found if isinstance(found, dict) else {}

@@ -45,7 +45,8 @@ def run(settings: Settings) -> None:
     prepare_data_folder(settings.data)
     listener = listen_at(settings.host, settings.port)
     logging.basicConfig(format=LOG_FORMAT, level=logging.WARNING)
-    for name in ("treedb.rules", "treedb.indexes"):  # what is in force, and how far it is built
+    # What is in force, and how far it is built.
+    for name in ("treedb.rules", "treedb.indexes", "treedb.mirrors"):
         logging.getLogger(name).setLevel(logging.INFO)
     if settings.unsafe_no_fsync:
         print(NO_FSYNC_WARNING, file=sys.stderr, flush=True)

@@ -13,10 +13,13 @@ from typing import Any, Final
 
 from treedb.config import Settings
 from treedb.errors import SettingsError
+from treedb.server.hosts import ANY, parse_host_pattern
+from treedb.server.origins import parse_origin
 
 FILE: Final = "treedb.toml"
 PREFIX: Final = "TREEDB_"
 MAX_PORT: Final = 65535
+SIDES: Final = ("source", "target", "union")  # as `Side` has them, whose import takes long
 
 
 def load_settings(
@@ -59,6 +62,8 @@ def default_of(setting: "Field[Any]") -> str:
     default = setting.default
     if default is None:
         return ""
+    if isinstance(default, tuple):
+        return ", ".join(default)
     return str(default).lower() if isinstance(default, bool) else str(default)
 
 
@@ -106,7 +111,8 @@ def _read_file(file: Path) -> dict[str, object]:
     return found
 
 
-# Values: typed from the command line and from TOML, text from the environment.
+# Values: typed from the command line and from TOML, text from the environment. A list may be text
+# with commas everywhere, and an option with a list may be given more than once.
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,8 +147,31 @@ def _folder(found: object) -> Path | None:
     return Path(found) if isinstance(found, str) and found else None
 
 
+def _side(found: object) -> str | None:
+    return found if isinstance(found, str) and found in SIDES else None
+
+
 def _text(found: object) -> str | None:
     return found if isinstance(found, str) and found else None
+
+
+def _hosts(found: object) -> tuple[str, ...] | None:
+    return _list(found, parse_host_pattern)
+
+
+def _origins(found: object) -> tuple[str, ...] | None:
+    return _list(found, lambda each: each if each == ANY or parse_origin(each) else None)
+
+
+def _list(found: object, read: Callable[[str], str | None]) -> tuple[str, ...] | None:
+    """Read every entry of a list; None when there is one that is not allowed."""
+    given: list[object] = found if isinstance(found, list) else [found]
+    texts = [each for each in given if isinstance(each, str)]
+    if len(texts) < len(given):
+        return None
+    entries = [read(each.strip()) for text in texts for each in text.split(",")]
+    known = tuple(each for each in entries if each is not None)
+    return known if len(known) == len(entries) else None
 
 
 _SWITCH_WORDS: Final = {"true": True, "1": True, "false": False, "0": False}
@@ -152,7 +181,12 @@ _KINDS: Final = {
     "switch": _Kind("true or false", _switch),
     "folder": _Kind("a folder's path", _folder),
     "file": _Kind("a file's path", _folder),
+    "side": _Kind(", ".join(SIDES), _side),
     "text": _Kind("text that is not empty", _text),
+    "hosts": _Kind("hosts' names without ports, `*.` before one for all below it, or `*`", _hosts),
+    "origins": _Kind(
+        "origins as browsers write them, such as `https://example.org`, or `*`", _origins
+    ),
     "secret": _Kind("text, from the environment or treedb.toml only", _text),
 }
 

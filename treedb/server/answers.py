@@ -3,12 +3,21 @@
 import logging
 
 from treedb.auth.identity import Auth
-from treedb.errors import PermissionDenied, StoreError, TreeError
+from treedb.errors import (
+    MethodNotAllowed,
+    PatchConflict,
+    PermissionDenied,
+    RulesError,
+    StoreError,
+    TreeError,
+)
 from treedb.tree.json_text import format_json
 from treedb.wire import outgoing
 from treedb.wire.ready_frame import ready_frames
 
 INTERNAL = "Internal server error"  # what went wrong inside stands in our log, not in an answer
+METHODS = "GET, HEAD, PUT, POST, PATCH, DELETE, OPTIONS"
+RETRY_SECONDS = "5"
 
 log = logging.getLogger("treedb.session")
 
@@ -40,11 +49,38 @@ def refusal(number: int, error: BaseException) -> bytes:
 
 
 def http_refusal(error: TreeError) -> bytes:
-    """Build the JSON body of a request refused before it became one, as REST words its errors."""
-    content = {"error": error.text}
-    if error.detail and not _is_terse(error):
-        content["detail"] = error.detail
+    """Build the JSON body of an HTTP error; of our own troubles it has nothing but a fixed text.
+
+    A denial has a detail only for those who asked for it and may know (`Caller.wants_reason`).
+    """
+    if isinstance(error, RulesError):
+        findings = [
+            {"line": each.line, "column": each.column, "message": each.message}
+            | ({"hint": each.hint} if each.hint else {})
+            for each in error.findings
+        ]
+        first = error.findings[0]
+        # What Firebase's tools look for in the answer to a text that is no JSON.
+        parse_error = "Parse error: " if error.is_unreadable else ""
+        text = f"{first.line}:{first.column}: {parse_error}{first.message}"
+        return format_json({"error": text, "findings": findings})
+    content: dict[str, object] = {"error": error.text}
+    if error.detail and not isinstance(error, StoreError):
+        content["explanation" if isinstance(error, PermissionDenied) else "detail"] = error.detail
+    if isinstance(error, PatchConflict):
+        content["operation"] = error.operation
     return format_json(content)
+
+
+def http_refusal_headers(error: TreeError) -> dict[str, str]:
+    """Return the headers that an HTTP error brings by its status."""
+    match error:
+        case MethodNotAllowed():
+            return {"Allow": error.allowed or METHODS}
+        case TreeError(http_status=503):
+            return {"Retry-After": RETRY_SECONDS}
+        case _:
+            return {}
 
 
 def signed_in(number: int, auth: Auth | None) -> bytes:

@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Match, NoMatchFound, Route, WebSocketRoute
@@ -15,7 +16,9 @@ from starlette.types import Receive, Scope, Send
 
 from treedb.config import Limits, Settings
 from treedb.errors import TreeError
+from treedb.server import openapi
 from treedb.server.callers import Authenticate, Callers
+from treedb.server.edge import Edge, hosts_of
 from treedb.server.files import Files, client_folder
 from treedb.server.http_answers import (
     on_disconnect,
@@ -25,6 +28,7 @@ from treedb.server.http_answers import (
 )
 from treedb.server.longpoll import LongPolling
 from treedb.server.namespaces import Databases
+from treedb.server.origins import Origins
 from treedb.server.realtime import Realtime
 from treedb.server.reserved import ADMINISTRATIVE, Reserved
 from treedb.server.rest import ENDING, Rest
@@ -45,11 +49,13 @@ def build_app(
     realtime = Realtime(databases.get, limits, databases.clock, callers)
     long_polling = LongPolling(realtime, limits)
     websockets = WebSockets(realtime, limits, long_polling.client_of)
-    rest = Rest(databases, callers)
+    rest = Rest(databases, callers, allows_jsonp=settings.jsonp)
     reserved = Reserved(databases, settings, limits, callers)
     routes = [
+        RawRoute(_is_plain_place, rest.answer),  # again below; asked first, for most are
         Route("/.health", reserved.health),
         Route("/.metrics", reserved.metrics),
+        Route(openapi.PATH, openapi.answer_openapi),
         WebSocketRoute("/.ws", websockets.serve),
         Route("/.ws", websockets.refuse_plain),
         Route("/.lp", long_polling.answer),
@@ -77,7 +83,11 @@ def build_app(
         ClientDisconnect: on_disconnect,
         Exception: on_unexpected,
     }
-    app = Starlette(routes=routes, exception_handlers=handlers, lifespan=lifespan)
+    origins = Origins.of(settings.allowed_origins, is_dev=settings.dev)
+    edge = Middleware(Edge, hosts_of(settings), origins)
+    app = Starlette(
+        routes=routes, middleware=[edge], exception_handlers=handlers, lifespan=lifespan
+    )
     app.router.redirect_slashes = False
     return app
 
@@ -106,6 +116,11 @@ class RawRoute(BaseRoute):
         """Answer a request."""
         response = await self._endpoint(Request(scope, receive, send))
         await response(scope, receive, send)
+
+
+def _is_plain_place(raw: bytes) -> bool:
+    """Tell a place that no path of our own, which all begin with a dot, can be meant for."""
+    return raw.endswith(ENDING) and not raw.startswith(b"/.")
 
 
 def _files(prefix: str, folder: FilePath | None, headers: Mapping[str, str]) -> Iterator[BaseRoute]:

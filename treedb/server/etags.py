@@ -51,13 +51,16 @@ def tag_of(value: Value) -> str:
     return node_hash(value) or NULL
 
 
-def conditions_of(headers: Headers, method: str) -> Conditions:
-    """Read the conditions of a request; InvalidQuery where they make no sense with its method."""
+def conditions_of(headers: Headers, method: str, *, may_match: bool = False) -> Conditions:
+    """Read the conditions of a request; InvalidQuery where they make no sense with its method.
+
+    `may_match` allows `if-match` beyond the methods that always take it.
+    """
     wants = headers.get("x-firebase-etag", "").lower() == "true"
     match, none_match = headers.get("if-match"), headers.get("if-none-match")
     if wants and method not in TAGGED:
         raise InvalidQuery(f"X-Firebase-ETag is not for {method}: leave it out.")
-    if match is not None and method not in CONDITIONAL:
+    if match is not None and method not in CONDITIONAL and not may_match:
         raise InvalidQuery(f"if-match is for PUT and DELETE, not for {method}: leave it out.")
     return Conditions(
         wants,

@@ -1,8 +1,4 @@
-"""HTTP answers: their headers, and what becomes of errors.
-
-Every answer may be read by pages of any origin: rights come from tokens that a page has to know,
-never from cookies or from where the request is sent.
-"""
+"""HTTP answers: their headers, and what becomes of errors."""
 
 import asyncio
 import logging
@@ -16,23 +12,19 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from treedb.errors import (
-    BodyTooLarge,
-    MissingJsonEnding,
-    PermissionDenied,
-    RulesError,
-    StoreError,
-    TreeError,
-)
+from treedb.errors import BodyTooLarge, MissingJsonEnding, TreeError
+from treedb.server.answers import INTERNAL, METHODS, http_refusal, http_refusal_headers
+from treedb.server.compression import LEAST_BYTES, compressed
+from treedb.server.origins import SHARING
 from treedb.tree.json_text import format_json
 
-METHODS: Final = "GET, HEAD, PUT, POST, PATCH, DELETE, OPTIONS"
 JSON: Final = "application/json; charset=utf-8"
 CHUNK_BYTES: Final = 64 * 1024  # longer texts are sent in chunks and never joined whole
 LINGER_SECONDS: Final = 1.0
 PREFLIGHT_SECONDS: Final = "3600"
-RETRY_SECONDS: Final = "5"
-INTERNAL: Final = "Internal server error"
+
+_COMMON_HEADERS: Final = {"Cache-Control": "no-cache", "X-Content-Type-Options": "nosniff"}
+_HEADERS: Final = {**_COMMON_HEADERS, "Content-Type": JSON}
 
 _is_echoable: Final = re.compile(r"[ -~]+").fullmatch
 
@@ -46,9 +38,9 @@ def json_answer(
     headers: Mapping[str, str] | None = None,
 ) -> Response:
     """Answer with JSON text."""
-    return Response(
-        text, status, {**common_headers(request), "Content-Type": JSON, **(headers or {})}
-    )
+    every = {**request.scope.get(SHARING, {}), **_HEADERS, **(headers or {})}
+    response = Response(text, status, every)
+    return response if len(text) < LEAST_BYTES else compressed(request, response)
 
 
 def pieces_answer(request: Request, pieces: list[bytes]) -> Response:
@@ -57,7 +49,7 @@ def pieces_answer(request: Request, pieces: list[bytes]) -> Response:
     if size <= CHUNK_BYTES:
         return json_answer(request, b"".join(pieces))
     headers = {**common_headers(request), "Content-Type": JSON, "Content-Length": str(size)}
-    return _PiecesResponse(pieces, headers)
+    return compressed(request, _PiecesResponse(pieces, headers))
 
 
 def empty_answer(
@@ -76,6 +68,7 @@ def preflight_answer(request: Request) -> Response:
     """Answer what a browser asks before a request that is not simple (Fetch, CORS preflight)."""
     headers = {
         **common_headers(request),
+        "Allow": METHODS,
         "Access-Control-Allow-Methods": METHODS,
         "Access-Control-Max-Age": PREFLIGHT_SECONDS,
     }
@@ -87,40 +80,11 @@ def preflight_answer(request: Request) -> Response:
 
 def error_answer(request: Request, error: TreeError) -> Response:
     """Answer with an error: its text, and the sentence about the case when there is one."""
-    content = _content_of(error)
-    headers = {}
-    if error.http_status == 405:
-        headers["Allow"] = METHODS
-    if error.http_status == 503:
-        headers["Retry-After"] = RETRY_SECONDS
+    content = http_refusal(error)
     if isinstance(error, BodyTooLarge):
-        return _LastResponse(
-            format_json(content),
-            error.http_status,
-            {**common_headers(request), "Content-Type": JSON},
-        )
-    return json_answer(request, format_json(content), error.http_status, headers)
-
-
-def _content_of(error: TreeError) -> dict[str, object]:
-    """Return what an error says: of our own troubles nothing but their fixed text.
-
-    A denial has a detail only for those who asked for it and may know (`Caller.wants_reason`).
-    """
-    if isinstance(error, RulesError):
-        findings = [
-            {"line": each.line, "column": each.column, "message": each.message}
-            for each in error.findings
-        ]
-        first = error.findings[0]
-        # What Firebase's tools look for in the answer to a text that is no JSON.
-        parse_error = "Parse error: " if error.is_unreadable else ""
-        text = f"{first.line}:{first.column}: {parse_error}{first.message}"
-        return {"error": text, "findings": findings}
-    content: dict[str, object] = {"error": error.text}
-    if error.detail and not isinstance(error, StoreError):
-        content["explanation" if isinstance(error, PermissionDenied) else "detail"] = error.detail
-    return content
+        headers = {**common_headers(request), "Content-Type": JSON}
+        return _LastResponse(content, error.http_status, headers)
+    return json_answer(request, content, error.http_status, http_refusal_headers(error))
 
 
 # What the application does with exceptions.
@@ -153,17 +117,8 @@ async def on_disconnect(request: Request, error: Exception) -> Response:
 
 
 def common_headers(request: Request) -> dict[str, str]:
-    """Return the headers of every answer."""
-    origin = request.headers.get("origin", "")
-    headers = {
-        "Access-Control-Allow-Origin": "*",
-        "Cache-Control": "no-cache",
-        "X-Content-Type-Options": "nosniff",
-    }
-    if _is_echoable(origin):
-        headers["Access-Control-Allow-Origin"] = origin
-        headers["Vary"] = "Origin"
-    return headers
+    """Return the headers of every answer, with those that the page's origin gets."""
+    return {**request.scope.get(SHARING, {}), **_COMMON_HEADERS}
 
 
 class _PiecesResponse(Response):

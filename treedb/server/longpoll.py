@@ -62,7 +62,7 @@ class LongPolling:
     async def answer(self, request: Request) -> Response:
         """Answer one call."""
         if request.method != "GET":
-            raise MethodNotAllowed
+            raise MethodNotAllowed("GET")
         parameters = request.query_params
         if "start" in parameters:
             return _script(await self._start(request, parameters))

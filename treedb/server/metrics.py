@@ -1,7 +1,7 @@
 """What is measured, in the text that Prometheus reads.
 
-Nothing is counted for it while the server works: each scrape asks the open databases, and what is
-kept of the answers is nothing. The families are made anew for each scrape, so that the library's
+Each scrape asks the open databases, and what is kept of the answers is nothing; what a database
+counts since its start, it counts whether anybody asks or not. The families are made anew for each scrape, so that the library's
 registry, which belongs to the whole process, is never used.
 """
 
@@ -11,12 +11,18 @@ from dataclasses import dataclass
 from typing import Final
 
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
-from prometheus_client.metrics_core import GaugeMetricFamily, InfoMetricFamily, Metric
+from prometheus_client.metrics_core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    InfoMetricFamily,
+    Metric,
+)
 from prometheus_client.process_collector import ProcessCollector
 
 from treedb import __version__
 from treedb.database import Database
 from treedb.store.index_definitions import IndexProgress, IndexState
+from treedb.store.kept_derived import KeptBackfill
 
 CONTENT_TYPE: Final = CONTENT_TYPE_PLAIN_0_0_4
 
@@ -29,6 +35,8 @@ class Measures:
     revision: int
     watched_places: int
     indexes: tuple[IndexProgress, ...]
+    derived_changes: int
+    backfills: tuple[KeptBackfill, ...] = ()
 
 
 def measure(database: Database) -> Measures:
@@ -38,6 +46,8 @@ def measure(database: Database) -> Measures:
         database.revision,
         database.watched_places,
         database.index_progress(),
+        database.derived_changes,
+        database.backfills(),
     )
 
 
@@ -60,6 +70,7 @@ class _Families:
         yield InfoMetricFamily("treedb_build", "This treedb.", {"version": __version__})
         yield from _of_namespaces(self._measures)
         yield from _of_indexes(self._measures)
+        yield from _of_backfills(self._measures)
         yield from ProcessCollector(registry=None).collect()
 
 
@@ -71,11 +82,18 @@ def _of_namespaces(measures: Iterable[Measures]) -> Iterator[Metric]:
     watched = GaugeMetricFamily(
         "treedb_watched_places", "Places that somebody listens to.", labels=labels
     )
+    derived = CounterMetricFamily(
+        "treedb_derived_changes",
+        "Places that mirrors and counts wrote beside what was asked for, since the start.",
+        labels=labels,
+    )
     for each in measures:
         revision.add_metric((each.namespace,), each.revision)
         watched.add_metric((each.namespace,), each.watched_places)
+        derived.add_metric((each.namespace,), each.derived_changes)
     yield revision
     yield watched
+    yield derived
 
 
 def _of_indexes(measures: Iterable[Measures]) -> Iterator[Metric]:
@@ -96,6 +114,29 @@ def _of_indexes(measures: Iterable[Measures]) -> Iterator[Metric]:
             complete.add_metric((each.namespace, index), is_complete)
     yield children
     yield complete
+
+
+def _of_backfills(measures: Iterable[Measures]) -> Iterator[Metric]:
+    labels = ("namespace", "declaration")
+    entries = GaugeMetricFamily(
+        "treedb_backfill_entries",
+        "Entries gone through to bring data to agree with a mirror or a count, while that goes on.",
+        labels=labels,
+    )
+    written = GaugeMetricFamily(
+        "treedb_backfill_written", "Places written for it so far.", labels=labels
+    )
+    conflicts = GaugeMetricFamily(
+        "treedb_backfill_conflicts", "Entries left as they are so far.", labels=labels
+    )
+    for each in measures:
+        for backfill in each.backfills:
+            entries.add_metric((each.namespace, backfill.name), backfill.entries)
+            written.add_metric((each.namespace, backfill.name), backfill.changed)
+            conflicts.add_metric((each.namespace, backfill.name), backfill.conflicts)
+    yield entries
+    yield written
+    yield conflicts
 
 
 def _children_by_state(indexes: Iterable[IndexProgress]) -> Counter[tuple[str, IndexState]]:

@@ -27,6 +27,7 @@ from treedb.paths.keys import shown
 from treedb.server.rules_file import RulesFile
 from treedb.store.environment import sync_directory
 from treedb.store.store import Store
+from treedb.writes.mend import Side
 
 DEFAULT: Final = "default"
 RULES_FILE_SECONDS: Final = 1.0  # how soon an edit of the rules file is noticed
@@ -53,6 +54,7 @@ class Databases:
         self.clock = clock
         self._settings = settings
         self._rules_file = rules_file
+        self._side = Side(settings.mirror_backfill) if settings.mirror_backfill else None
         self._access = Access(
             OPEN_RULES if settings.dev and rules_file is None else LOCKED_RULES,
             counts_coverage=settings.dev,
@@ -92,7 +94,7 @@ class Databases:
             if await asyncio.to_thread(self._rules_file.reload):
                 async with self._opening:  # one that is being opened may have the text before
                     for database in self._databases.values():
-                        await self._rules_file.apply_to(database)
+                        await self._rules_file.apply_to(database, self._side)
 
     async def end_left_sessions(self) -> None:
         """Open the namespaces where a server died with sessions to end: that ends them."""
@@ -146,7 +148,7 @@ class Databases:
         await database.start()
         if self._rules_file is not None:
             try:
-                await self._rules_file.apply_to(database)
+                await self._rules_file.apply_to(database, self._side)
             except BaseException:
                 await database.close()  # nobody else knows of it
                 raise

@@ -1,8 +1,8 @@
 """What the query string of a REST request asks for.
 
-A parameter that is documented and has a wrong value is refused by name, and so is one that a
-later version will understand, where leaving it out would give a different answer than was asked
-for. Parameters nobody knows are ignored. What of it is a query is read in `query_parameters.py`. Source: Firebase's page "Firebase Database REST API".
+A parameter that is documented and has a wrong value is refused by name. Parameters nobody knows
+are ignored, and so are `ac` and `disableTriggers`, which mean nothing here. What of it is a query
+is read in `query_parameters.py`. Source: Firebase's page "Firebase Database REST API".
 """
 
 import re
@@ -12,23 +12,24 @@ from typing import Final, TypeVar
 from urllib.parse import unquote_to_bytes
 
 from treedb.config import DEFAULT_LIMITS
-from treedb.errors import InvalidJson, InvalidQuery, NoData, UnsupportedRequest
+from treedb.errors import InvalidJson, InvalidQuery, NoData
 from treedb.paths.keys import shown
 from treedb.server.query_parameters import QUERY_NAMES, parse_query
 from treedb.tree.forms import Form
 from treedb.tree.json_text import parse_json
 from treedb.tree.query import Query
 from treedb.wire.fields import Override
+from treedb.writes.mend import Side
 
 MOST_PARAMETERS: Final = 100  # more than all that exist
+MOST_CALLBACK: Final = 100  # characters of a name that somebody calls a function by
 
-_UNSUPPORTED: Final = {
-    "callback": "JSONP is not offered; every answer may be read across origins (CORS)",
-    "timeout": "reads have no time limit of the caller's choice",
-}
-
-_WRITE_SIZES: Final = ("tiny", "small", "medium", "large", "unlimited")
+# Seconds that a write may be estimated to take, None for any.
+_WRITE_SIZES: Final = {"tiny": 1, "small": 10, "medium": 30, "large": 60, "unlimited": None}
+_UNITS_MS: Final = {"ms": 1, "s": 1000, "min": 60_000}
 Read = TypeVar("Read")
+_is_timeout: Final = re.compile(r"([0-9]{1,9})(ms|s|min)").fullmatch
+_is_callback: Final = re.compile(r"[A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*)*", re.ASCII).fullmatch
 _bad_escape: Final = re.compile(rb"%(?![0-9A-Fa-f]{2})").search
 
 
@@ -37,10 +38,11 @@ class Parameters:
     """One request's parameters, read and checked.
 
     `namespace` is as given, "" when it is not. `levels` is how many levels of objects are
-    answered before `true` stands for the rest; None answers all. `is_strict` and `is_dry_run` are
-    for rules alone. `query` is what is asked of the children, None without any of its parameters.
+    answered before `true` stands for the rest; None answers all. `is_strict`, `is_dry_run` and
+    `side`, which side of a mirror is right, are for rules alone. `query` is what is asked of the children, None without any of its parameters.
     `credentials` are the values of `auth` and `access_token`, `override` is whom an admin wants to
-    act as. `explains` asks to be told why something is denied.
+    act as. `explains` asks to be told why something is denied. `callback` is the function that
+    JavaScript is answered for, `download` the name of the file that a browser saves the answer as.
     """
 
     namespace: str = ""
@@ -50,25 +52,30 @@ class Parameters:
     form: Form = Form.PLAIN
     is_strict: bool = False
     is_dry_run: bool = False
+    side: Side | None = None
     query: Query | None = None
     credentials: tuple[str, ...] = ()
     method_override: str | None = None
     override: Override | None = None
     explains: bool = False
+    timeout_ms: int | None = None
+    most_write_seconds: int | None = None
+    callback: str | None = None
+    download: str | None = None
 
 
 _NONE: Final = Parameters()
 
 
 def parse_parameters(query: bytes) -> Parameters:
-    """Read a raw query string; InvalidQuery or UnsupportedRequest name the parameter refused."""
+    """Read a raw query string; InvalidQuery names the parameter refused."""
     if not query:
         return _NONE
     given = _decode(query)
-    _refuse_unsupported(given)
     printing = _read(given, "print", _one_of("pretty", "silent"))
     form = _read(given, "format", _one_of("export", "strict"))
     levels = _levels(given)
+    size = _read(given, "writeSizeLimit", _one_of(*_WRITE_SIZES)) or "unlimited"
     return Parameters(
         namespace=given.get("ns", ""),
         is_pretty=printing == "pretty",
@@ -77,24 +84,17 @@ def parse_parameters(query: bytes) -> Parameters:
         form=Form.EXPORT if form == "export" else Form.PLAIN,
         is_strict=form == "strict",
         is_dry_run=_read(given, "dryRun", _one_of("true", "false")) == "true",
+        side=_read(given, "mirrorBackfill", _side),
         query=_query(given, levels),
         credentials=tuple(given[name] for name in ("auth", "access_token") if name in given),
         method_override=given.get("x-http-method-override"),
         override=_read(given, "auth_variable_override", _override),
         explains=_read(given, "explain", _one_of("1")) is not None,
+        timeout_ms=_read(given, "timeout", _timeout),
+        most_write_seconds=_WRITE_SIZES[size],
+        callback=_read(given, "callback", _callback),
+        download=given.get("download"),
     )
-
-
-def _refuse_unsupported(given: Mapping[str, str]) -> None:
-    found = [name for name in _UNSUPPORTED if name in given]
-    if found:
-        raise UnsupportedRequest(f"{found[0]}: {_UNSUPPORTED[found[0]]}.")
-    size = _read(given, "writeSizeLimit", _one_of(*_WRITE_SIZES))
-    if size not in (None, "unlimited"):
-        raise UnsupportedRequest(
-            f"writeSizeLimit={size}: this version does not estimate how long a write takes; "
-            "leave it out, or say unlimited."
-        )
 
 
 def _query(given: Mapping[str, str], levels: int | None) -> Query | None:
@@ -126,6 +126,10 @@ def _one_of(*allowed: str) -> Callable[[str, str], str]:
     return read
 
 
+def _side(name: str, text: str) -> Side:
+    return Side(_one_of(*(side.value for side in Side))(name, text))
+
+
 def _override(name: str, text: str) -> Override:
     variable = _json(text)
     if variable is not None and not isinstance(variable, dict):
@@ -140,6 +144,27 @@ def _json(text: str) -> object:
         return text
 
 
+def _timeout(name: str, text: str) -> int:
+    found = _is_timeout(text)
+    most = DEFAULT_LIMITS.read_timeout_ms
+    timeout_ms = int(found[1]) * _UNITS_MS[found[2]] if found else 0
+    if not 1 <= timeout_ms <= most:
+        raise InvalidQuery(
+            f"{name} is {shown(text)}; allowed: a time such as 300ms, 3s or 3min, of at most "
+            f"{most // _UNITS_MS['min']}min."
+        )
+    return timeout_ms
+
+
+def _callback(name: str, text: str) -> str:
+    if len(text) > MOST_CALLBACK or _is_callback(text) is None:
+        raise InvalidQuery(
+            f"{name} is {shown(text)}; allowed: a function of JavaScript, such as f or app.f, in "
+            f"at most {MOST_CALLBACK} characters."
+        )
+    return text
+
+
 def _level(name: str, text: str) -> int:
     most = DEFAULT_LIMITS.depth
     if not re.fullmatch("[1-9][0-9]?", text) or int(text) > most:
@@ -151,9 +176,10 @@ def _read(given: Mapping[str, str], name: str, reader: Callable[[str, str], Read
     return reader(name, given[name]) if name in given else None
 
 
-_KNOWN: Final = frozenset((*_UNSUPPORTED, *QUERY_NAMES)) | {
+_KNOWN: Final = frozenset(QUERY_NAMES) | {
     "ns", "print", "shallow", "depth", "format", "auth", "access_token", "writeSizeLimit",
-    "x-http-method-override", "auth_variable_override", "explain", "dryRun",
+    "x-http-method-override", "auth_variable_override", "explain", "dryRun", "timeout", "callback",
+    "download", "mirrorBackfill",
 }  # fmt: skip
 
 

@@ -41,7 +41,7 @@ def uvicorn_options(limits: Limits) -> dict[str, Any]:
         "access_log": False,
         "log_level": "warning",
         "backlog": 4096,
-        "timeout_keep_alive": 30,
+        "timeout_keep_alive": limits.idle_timeout_ms / 1000,
         "timeout_graceful_shutdown": 5,
     }
 

@@ -18,15 +18,16 @@ from treedb.errors import (
     PermissionDenied,
     RulesError,
 )
-from treedb.rules.cache import ruleset_of
 from treedb.server.bodies import read_body
 from treedb.server.callers import Callers
 from treedb.server.coverage_page import coverage_page
 from treedb.server.credentials import auth_of
 from treedb.server.http_answers import json_answer
 from treedb.server.metrics import CONTENT_TYPE, measure, metrics_text
+from treedb.server.mirrors_page import mirrors_report
 from treedb.server.namespaces import Databases
 from treedb.server.parameters import Parameters, parse_parameters
+from treedb.store.kept_derived import KeptCheck
 from treedb.store.kept_rules import Origin
 from treedb.tree.json_text import format_json
 
@@ -34,6 +35,7 @@ ADMINISTRATIVE = (b"/.settings/", b"/.inspect/")
 RULES: Final = "/.settings/rules.json"
 COVERAGE: Final = "/.inspect/coverage"
 COVERAGE_JSON: Final = "/.inspect/coverage.json"
+MIRRORS: Final = "/.inspect/mirrors.json"
 PAGE_HEADERS: Final = {
     "Cache-Control": "no-cache",
     "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'",
@@ -89,7 +91,7 @@ class Reserved:
             raise NotFound(f"{path} is not there; there is {', '.join(_ENDPOINTS)}.")
         answer = methods.get(request.method)
         if answer is None:
-            raise MethodNotAllowed
+            raise MethodNotAllowed(", ".join(methods))
         makes = request.method == "PUT" and not parameters.is_dry_run
         database = await self._databases.get(parameters.namespace, create=makes)
         return await answer(_Call(request, parameters, database, self._limits))
@@ -111,13 +113,19 @@ async def _get_rules(call: _Call) -> Response:
 
 
 async def _put_rules(call: _Call) -> Response:
-    """Put rules in force, or with `dryRun=true` only check them."""
+    """Put rules in force, or with `dryRun=true` only check them, against the data as well.
+
+    With `mirrorBackfill` the answer tells how many mirrors and counts the data is, or would be,
+    brought to agree with.
+    """
     text = _text_of(await read_body(call.request, call.limits.rules_bytes))
+    side = call.parameters.side
     if call.parameters.is_dry_run:
-        await asyncio.to_thread(ruleset_of, text)
+        gained, _ = await call.database.check_rules(text, side)
     else:
-        await call.database.put_rules(text, Origin.ADMIN)
-    return json_answer(call.request, format_json(PUT_ANSWER))
+        gained = await call.database.put_rules(text, Origin.ADMIN, side)
+    backfills = {} if side is None else {"backfills": len(gained.declarations)}
+    return json_answer(call.request, format_json({**PUT_ANSWER, **backfills}))
 
 
 def _text_of(body: bytes) -> str:
@@ -146,8 +154,25 @@ def _report_of(call: _Call) -> dict[str, object]:
     return report
 
 
+async def _mirrors(call: _Call) -> Response:
+    """Answer what the rules keep, with what the last check found."""
+    return _mirrors_answer(call, call.database.last_check())
+
+
+async def _check_mirrors(call: _Call) -> Response:
+    """Hold what the rules keep against the data, and answer what was found."""
+    return _mirrors_answer(call, await call.database.check_derived())
+
+
+def _mirrors_answer(call: _Call, check: KeptCheck | None) -> Response:
+    database = call.database
+    report = mirrors_report(database.ruleset, database.backfills(), check)
+    return json_answer(call.request, format_json(report))
+
+
 _ENDPOINTS: Final[dict[str, dict[str, Callable[[_Call], Awaitable[Response]]]]] = {
     RULES: {"GET": _get_rules, "PUT": _put_rules},
     COVERAGE: {"GET": _coverage_page},
     COVERAGE_JSON: {"GET": _coverage_json},
+    MIRRORS: {"GET": _mirrors, "POST": _check_mirrors},
 }

@@ -7,14 +7,23 @@ is valid; else the last good rules stay, and the log says what is wrong and wher
 
 import logging
 from pathlib import Path as FilePath
+from typing import Final
 
 from treedb.database import Database
 from treedb.errors import RulesError, SettingsError, TreeError
 from treedb.rules.cache import ruleset_of
 from treedb.rules.source import format_findings
 from treedb.store.kept_rules import Origin
+from treedb.writes.mend import Side
 
 log = logging.getLogger("treedb.rules")
+
+# The file itself is good: it was read before, and only what stands in a namespace refuses it.
+_REFUSED: Final = (
+    "namespace %s keeps the rules it had: its data stands against a mirror or a count that %s "
+    "brings.\n%s\n  Mend the data, or start the server with --mirror-backfill source, target or "
+    "union, whichever is right. The file is tried again when it changes, and at the next start."
+)
 
 
 class RulesFile:
@@ -61,14 +70,19 @@ class RulesFile:
         changed, self.text = text != self.text, text
         return changed
 
-    async def apply_to(self, database: Database) -> None:
-        """Put the file's rules in force in a namespace that follows the file."""
+    async def apply_to(self, database: Database, side: Side | None = None) -> None:
+        """Put the file's rules in force in a namespace that follows the file.
+
+        `side` is right where they bring a mirror over data that disagrees; see Database.put_rules.
+        """
         try:
-            await self._apply_to(database)
+            await self._apply_to(database, side)
+        except RulesError as error:
+            log.error(_REFUSED, database.namespace, self.path, self._listed(error))  # noqa: TRY400
         except TreeError:
             log.exception("the rules of namespace %s stay as they were", database.namespace)
 
-    async def _apply_to(self, database: Database) -> None:
+    async def _apply_to(self, database: Database, side: Side | None) -> None:
         kept = database.kept_rules()
         if kept is not None and kept.text == self.text:
             return
@@ -80,8 +94,11 @@ class RulesFile:
                 self.path,
             )
             return
-        await database.put_rules(self.text, Origin.FILE)
+        await database.put_rules(self.text, Origin.FILE, side)
         log.info("namespace %s has the rules of %s now", database.namespace, self.path)
+
+    def _listed(self, error: RulesError) -> str:
+        return "\n".join(f"  {self.path}:{finding}" for finding in error.findings)
 
 
 def _read(path: FilePath) -> str:

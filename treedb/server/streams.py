@@ -1,88 +1,132 @@
 """Streams: a place of the tree, and every change there, as server-sent events.
 
-    event: put                                    the value at a path below the place is now this
-    data: {"path":"/","data":{"a":1}}
-    event: patch                                  these places below it changed together
-    data: {"path":"/","data":{"b/c":2,"a":null}}
-    event: keep-alive                             nothing happened for a while
-    event: cancel                                 the place may not be read any more; the end
-    event: auth_revoked                           the credential has expired; the end
-
-A stream is a Listener like any other, so there is no gap and nothing comes twice. One that its
-client reads too slowly ends; the client comes back, as such clients do, and starts from a fresh
-value. Source: Firebase's "Streaming from the REST API", and the HTML standard, section 9.2.
+A stream is a Listener like any other, so there is no gap and nothing comes twice. A client whose
+stream was cut comes back with the id of the last event it got (`events.py`) and is told what it
+missed; where that cannot be, it starts from a fresh value (`treedb/resumption.py` tells when). A
+stream that its client reads too slowly ends, and the client comes back in the same way.
 """
 
 import asyncio
-from typing import Any, Final
+from functools import partial
+from typing import Final
 
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from treedb.config import Limits
 from treedb.database import Database
+from treedb.errors import InvalidQuery
+from treedb.paths.path import Path
 from treedb.rules.authority import Caller
-from treedb.sync.delivery import Delivery, Merge, Overwrite, Watch
-from treedb.tree.arrays import to_plain
+from treedb.server.events import (
+    CANCEL,
+    REVOKED,
+    event_of,
+    first_event,
+    keep_alive,
+    plain_text,
+)
+from treedb.server.http_answers import common_headers
+from treedb.sync.delivery import Delivery, Watch
+from treedb.tree.bookmark import BEGINNING, Bookmark
 from treedb.tree.forms import Form
-from treedb.tree.json_text import format_json, parse_json
-from treedb.tree.values import Value
+from treedb.tree.query import EVERYTHING, Query
 
 KEEP_ALIVE_SECONDS: Final = 25.0  # proxies cut what is silent for longer
 INLINE_BYTES: Final = 256 * 1024  # a longer first value is made ready on a thread
 HEADERS: Final = {"Content-Type": "text/event-stream; charset=utf-8", "X-Accel-Buffering": "no"}
 
-_KEEP_ALIVE: Final = b"event: keep-alive\ndata: null\n\n"
-_CANCEL: Final = b"event: cancel\ndata: null\n\n"
-_REVOKED: Final = b"event: auth_revoked\ndata: credential is no longer valid\n\n"
+
+async def stream_answer(
+    request: Request, path: Path, query: Query, form: Form, *, database: Database, caller: Caller
+) -> Response:
+    """Answer with the value at a place, or what was missed of it, and every change to come."""
+    if path.is_priority:
+        raise InvalidQuery("A priority has no stream: stream the value that it belongs to.")
+    watch = Watch(path, query if query.is_filtering else EVERYTHING)
+    since = Bookmark.parse(request.headers.get("last-event-id", ""))
+    stream = Stream(watch, form, database.limits)
+    await stream.open(database, caller, since)
+    expires_at_ms = None if caller.auth is None else caller.auth.expires_at_ms
+    timer = None if expires_at_ms is None else database.call_at(expires_at_ms, stream.revoke)
+    return StreamResponse(stream, database, timer, common_headers(request))
 
 
 class Stream:
     """One listener whose client reads events; what waits for it is bounded."""
 
     def __init__(self, watch: Watch, form: Form, limits: Limits) -> None:
-        self._watch = watch
+        self.watch = watch
         self._form = form
         self._most_bytes = limits.outbox_bytes
         self._events: list[bytes] = []
         self._size_bytes = 0
         self._is_ready = asyncio.Event()
+        self._told = BEGINNING
         self.is_over = False
 
-    @classmethod
-    async def open(cls, watch: Watch, form: Form, database: Database, caller: Caller) -> "Stream":
-        """Begin to listen; the value there is the first event. Raises what a listen raises."""
-        stream = cls(watch, form, database.limits)
-        first = await database.listen(watch, stream, caller, None)
+    async def open(self, database: Database, caller: Caller, since: Bookmark | None) -> None:
+        """Begin to listen; raises what a listen raises.
+
+        The first event has the value there, unless the client has told since when it missed
+        something and that can be told.
+        """
+        if since is None or not await self._resume(database, caller, since):
+            await self._start(database, caller)
+        self._is_ready.set()
+
+    async def _resume(self, database: Database, caller: Caller, since: Bookmark) -> bool:
+        encode = partial(event_of, form=self._form)
+        missed = await database.resume(self.watch, self, caller, since, encode)
+        if missed is None:
+            return False
+        self._told = missed.bookmark
+        text = b"".join(missed.texts)
+        # Something at once, also when nothing was missed: whoever waits knows that it is connected.
+        self._events.insert(0, text or keep_alive(missed.bookmark))
+        return True
+
+    async def _start(self, database: Database, caller: Caller) -> None:
+        first = await database.listen(self.watch, self, caller, None)
         assert first is not None, "without a claim there is a value"
+        self._told = first.bookmark
         text = b"".join(first.pieces)
-        if form is Form.PLAIN:
+        if self._form is Form.PLAIN:
             inline = len(text) <= INLINE_BYTES
-            text = _plain(text) if inline else await asyncio.to_thread(_plain, text)
-        first_event = _event(b"put", b'{"path":"/","data":%b}' % text)
-        stream._events.insert(0, first_event)  # before what was delivered while it was made
-        stream._is_ready.set()
-        return stream
+            text = plain_text(text) if inline else await asyncio.to_thread(plain_text, text)
+        # In front of what came while it was made.
+        self._events.insert(0, first_event(text, first.bookmark))
 
     def deliver(self, delivery: Delivery, tag: int | None) -> None:
         """Take a delivery as an event."""
-        text = delivery.encoded(("event", self._form), lambda: _event_of(delivery, self._form))
+        text = event_of(delivery, self._form)
         if text and not self.is_over:
+            self._told = delivery.bookmark
             self._add(text)
             if self._size_bytes > self._most_bytes:
                 self._end(b"")
 
     def cancel(self, watch: Watch) -> None:
         """Take that the place may not be read any more."""
-        self._end(_CANCEL)
+        self._end(CANCEL)
 
     def revoke(self) -> None:
         """Take that the credential has expired."""
-        self._end(_REVOKED)
+        self._end(REVOKED)
 
-    def keep_alive(self) -> None:
-        """Have something to say, so that nobody takes the connection for dead."""
-        self._add(_KEEP_ALIVE)
+    def keep_alive(self, published: Bookmark) -> None:
+        """Have something to say, so that nobody takes the connection for dead.
+
+        The client of a place where nothing happens learns how far the journal has got, and so
+        can resume when the commits that did not concern it are gone. Not so the client of a
+        query: what a commit did to its window may still have to be read.
+        """
+        if self.watch.query.is_filtering or published.revision <= self._told.revision:
+            self._add(keep_alive(None))
+        else:
+            self._told = published
+            self._add(keep_alive(published))
 
     def take(self) -> bytes:
         """Return the events that wait."""
@@ -106,16 +150,23 @@ class Stream:
 
 
 class StreamResponse(Response):
-    """The answer that a stream is: it ends with the stream, with its client, or with the server."""
+    """The answer that a stream is: it ends with the stream, with its client, or with the server.
+
+    The timer, which tells that the credential has expired, ends with it.
+    """
 
     def __init__(
-        self, stream: Stream, watch: Watch, database: Database, headers: dict[str, str]
+        self,
+        stream: Stream,
+        database: Database,
+        timer: asyncio.TimerHandle | None,
+        headers: dict[str, str],
     ) -> None:
         super().__init__(headers={**headers, **HEADERS})
         del self.headers["content-length"]
         self._stream = stream
-        self._watch = watch
         self._database = database
+        self._timer = timer
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send events as they come, and something now and then when there are none."""
@@ -131,7 +182,9 @@ class StreamResponse(Response):
             await send({"type": "http.response.body", "body": self._stream.take()})
         finally:
             leaving.cancel()
-            self._database.unlisten(self._watch, self._stream)
+            if self._timer is not None:
+                self._timer.cancel()
+            self._database.unlisten(self._stream.watch, self._stream)
 
     async def _wait(self, leaving: "asyncio.Future[None]") -> None:
         waking = asyncio.ensure_future(self._stream.wait())
@@ -141,7 +194,7 @@ class StreamResponse(Response):
         )
         waking.cancel()
         if not done:
-            self._stream.keep_alive()
+            self._stream.keep_alive(self._database.bookmark)
 
 
 async def _left(receive: Receive) -> None:
@@ -151,35 +204,3 @@ async def _left(receive: Receive) -> None:
         body = await receive()
     if body["type"] == "http.request":
         await receive()
-
-
-def _event(name: bytes, data: bytes) -> bytes:
-    return b"event: %b\ndata: %b\n\n" % (name, data)
-
-
-def _event_of(delivery: Delivery, form: Form) -> bytes:
-    """Return a delivery as an event, nothing where only priorities changed that are not shown."""
-    match delivery.change:
-        case Overwrite(path, value):
-            if form is Form.PLAIN and path.is_priority:
-                return b""
-            place = "/" + "/".join(delivery.place.relative(path))
-            return _event(b"put", format_json({"path": place, "data": _formed(value, form)}))
-        case Merge(_, changes):
-            members = {
-                "/".join(keys): _formed(value, form)
-                for keys, value in changes
-                if form is Form.EXPORT or keys[-1] != ".priority"
-            }
-            if not members:
-                return b""
-            return _event(b"patch", format_json({"path": "/", "data": members}))
-
-
-def _formed(value: Value, form: Form) -> object:
-    return to_plain(value) if form is Form.PLAIN else value
-
-
-def _plain(text: bytes) -> bytes:
-    value: Any = parse_json(text)  # our own text, so it is in normal form
-    return format_json(to_plain(value))

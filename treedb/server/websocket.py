@@ -15,14 +15,13 @@ from starlette.websockets import WebSocket
 from treedb.config import Limits
 from treedb.database import Database
 from treedb.errors import NotFound, ProtocolError, TreeError
-from treedb.server.answers import http_refusal
+from treedb.server.answers import http_refusal, http_refusal_headers
 from treedb.server.poll_client import PollClient
 from treedb.server.realtime import Realtime, Receiver, receive
 from treedb.server.send_door import door_of
 from treedb.server.upgrade import Upgrade
 
 UNSUPPORTED_DATA: Final = 1003  # RFC 6455, section 7.4.1
-RETRY_SECONDS: Final = "5"
 UPGRADE_REQUIRED: Final = "Upgrade Required"
 
 
@@ -45,7 +44,7 @@ class WebSockets:
             with self._realtime.connection():
                 await self._serve(websocket)
         except TreeError as error:
-            await _refuse(websocket, error)
+            await refuse_handshake(websocket, error)
 
     async def refuse_plain(self, request: Request) -> Response:
         """Answer a plain request to the endpoint: 426, with what to upgrade to."""
@@ -111,12 +110,11 @@ class WebSockets:
             return await websocket.receive()
 
 
-async def _refuse(websocket: WebSocket, error: TreeError) -> None:
+async def refuse_handshake(websocket: WebSocket, error: TreeError) -> None:
     """Refuse a handshake with the error's HTTP status, where the server can, else with 403."""
     if "websocket.http.response" not in (websocket.scope.get("extensions") or {}):
         await websocket.close()
         return
-    headers = {"Retry-After": RETRY_SECONDS} if error.http_status == 503 else {}
-    content = http_refusal(error)
-    answer = Response(content, error.http_status, headers, media_type="application/json")
+    headers = {**http_refusal_headers(error), "Content-Type": "application/json; charset=utf-8"}
+    answer = Response(http_refusal(error), error.http_status, headers)
     await websocket.send_denial_response(answer)

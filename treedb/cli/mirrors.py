@@ -1,0 +1,89 @@
+"""`treedb mirrors`: see the mirrors and counts of a namespace, hold them against its data, mend it."""
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, TypeAlias
+
+import typer
+
+from treedb.cli.terminal import printable
+
+mirrors = typer.Typer(
+    no_args_is_help=True,
+    help="See, check and repair mirrors and counts in a data folder, whether a server runs or not.",
+)
+
+SIDES = "source|target|union"
+Data: TypeAlias = Annotated[
+    Path | None,
+    typer.Option("--data", help="The data folder; without it the one that the settings tell of."),
+]
+Namespace: TypeAlias = Annotated[str, typer.Option("--ns", help="The namespace.")]
+
+
+@mirrors.command("list")
+def list_mirrors(*, data: Data = None, ns: Namespace = "default") -> None:
+    """List the mirrors and counts of the rules, and what the last check found of each."""
+    from treedb.cli import stored_indexes, stored_mirrors
+
+    with stored_indexes.opened(_folder(data), ns) as store:
+        print(printable(stored_mirrors.table(store)))
+
+
+@mirrors.command()
+def check(
+    *,
+    data: Data = None,
+    ns: Namespace = "default",
+    fix: Annotated[
+        str | None, typer.Option("--fix", metavar=SIDES, help="Mend by the side that is right.")
+    ] = None,
+) -> None:
+    """Compare both sides of every mirror, and every count with what it counts; list the faults.
+
+    The exit code is 1 when there are faults. With --fix they are mended first, as by `repair`.
+    """
+    _check(data, ns, "--fix", fix)
+
+
+@mirrors.command()
+def repair(
+    side: Annotated[str, typer.Argument(metavar=SIDES, help="The side that is right.")],
+    *,
+    data: Data = None,
+    ns: Namespace = "default",
+) -> None:
+    """Bring both sides of every mirror to agree, count anew, and check.
+
+    Where a side does not decide, what stands is left as it is and told; the exit code is then 1.
+    """
+    _check(data, ns, "SIDE", side)
+
+
+def _check(data: Path | None, ns: str, option: str, text: str | None) -> None:
+    from treedb.cli import stored_indexes, stored_mirrors
+
+    side = None if text is None else stored_mirrors.parse_side(option, text)
+    folder = _folder(data)
+    with stored_indexes.opened(folder, ns) as store:
+        if side is not None:
+            stored_mirrors.mend(store, side, _tell, _tell_progress)
+        faults = stored_mirrors.check(store, _tell)
+    if faults:
+        print(stored_mirrors.way_out(folder, ns, side))
+        raise typer.Exit(1)
+
+
+def _folder(data: Path | None) -> Path:
+    from treedb.cli.settings import load_settings
+
+    return load_settings({"data": data}, os.environ, Path()).data
+
+
+def _tell(line: str) -> None:
+    print(printable(line), flush=True)
+
+
+def _tell_progress(line: str) -> None:
+    print(printable(line), file=sys.stderr, flush=True)
