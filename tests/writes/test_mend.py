@@ -23,6 +23,7 @@ from treedb.rules.derivation import Declaration
 from treedb.rules.loader import parse_rules
 from treedb.rules.mirror import MirrorValue
 from treedb.store.kept_derived import KeptBackfill
+from treedb.tree.json_equality import same_json
 from treedb.tree.patch import Patch
 from treedb.tree.reader import ValueReader
 from treedb.tree.values import Value, normal_form, with_value_at
@@ -229,6 +230,44 @@ def written(tree: Value, patch: Patch, going: list[KeptBackfill]) -> Value:
     try:
         completed = complete(patch, reader, RULES.mirrors, DEFAULT_LIMITS)
         return applied(tree, count(completed, reader, RULES.counters))
+    except TreeError:
+        return tree
+
+
+@pytest.mark.parametrize("number", range(HISTORIES))
+def test_a_write_does_what_it_would_do_had_the_backfill_come_by_before_it(
+    number: int, seed: int
+) -> None:
+    dice = random.Random(seed + number)
+    side = dice.choice(list(Side)).value
+    tree = random_tree(dice)
+    mended_first = tree
+    for each in RULES.mirrors:
+        mended_first, conflicts = brought(mended_first, each, side, is_begun=True)
+        if conflicts or brought(tree, each, side)[1]:
+            return
+    going = [backfill(each, side, is_begun=True) for each in RULES.mirrors]
+    while going:
+        if dice.random() < 0.5:
+            # The priority of what is not there yet would be refused.
+            patch = Patch(
+                tuple(each for each in random_patch(dice).changes if not each[0].is_priority)
+            )
+            tree = mirrored(tree, patch, going)
+            mended_first = mirrored(mended_first, patch, [])
+            continue
+        declaration = next(each for each in RULES.mirrors if name_of(each) == going[0].name)
+        mended = mend_some(ValueReader(tree), declaration, going[0], 2, DEFAULT_LIMITS)
+        tree = applied(tree, Patch.of(mended.changes))
+        going[:1] = [mended.backfill] if mended.backfill is not None else []
+    assert same_json(tree, mended_first)
+
+
+def mirrored(tree: Value, patch: Patch, going: list[KeptBackfill]) -> Value:
+    """Return the tree after a write, without the counts."""
+    tree = applied(tree, mend_touched(patch.changes, ValueReader(tree), RULES, going))
+    try:
+        return applied(tree, complete(patch, ValueReader(tree), RULES.mirrors, DEFAULT_LIMITS))
     except TreeError:
         return tree
 

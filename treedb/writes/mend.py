@@ -40,7 +40,11 @@ from treedb.tree.reader import Reader
 from treedb.tree.values import Value, is_object, leaf_of
 from treedb.writes.derived_check import Fault, declarations_of, name_of, sides_of
 from treedb.writes.mirrors import depth_of
-from treedb.writes.touched_entries import standing_entries, touched_entries
+from treedb.writes.touched_entries import (
+    standing_entries,
+    standing_opposite,
+    touched_entries,
+)
 
 Change: TypeAlias = tuple[Path, Value]
 
@@ -155,7 +159,7 @@ def mend_touched(
         mirror = declared.get(backfill.name)
         if not isinstance(mirror, Mirror):
             continue
-        for names in _touched(mirror, changes, reader):
+        for names in _touched(mirror, Side(backfill.side), changes, reader):
             mended.update(mend(reader, mirror, names, backfill, ruleset.limits).changes)
             if len(mended) > ruleset.limits.fan_out:
                 raise PayloadTooLarge(
@@ -167,17 +171,27 @@ def mend_touched(
 
 
 def counted(ruleset: Ruleset, backfills: Sequence[KeptBackfill]) -> list[Counter]:
-    """Return the counts that have to stay right: those of backfills are counted anew later."""
-    uncounted = {each.name for each in backfills}
+    """Return the counts that have to stay right: all but those whose backfill has not begun."""
+    uncounted = {each.name for each in backfills if each.after is None and not each.is_second}
     return [each for each in ruleset.counters if name_of(each) not in uncounted]
 
 
 def _touched(
-    mirror: Mirror, changes: Sequence[Change], reader: Reader
+    mirror: Mirror, right: Side, changes: Sequence[Change], reader: Reader
 ) -> Iterator[Mapping[str, str]]:
+    """Yield the entries that changes touch, as if both sides of each stood already.
+
+    A change above the entries of one side touches those that stand on the other side alone, too:
+    the backfill would have brought them, where that side is right.
+    """
+    source, target = mirror.source, mirror.target
     for path, value in changes:
-        for side in sides_of(mirror):
+        for side in (source, target):
             yield from touched_entries(side, path, value, reader)
+        if right is not Side.SOURCE:
+            yield from standing_opposite(source, target, path, reader)
+        if right is not Side.TARGET:
+            yield from standing_opposite(target, source, path, reader)
 
 
 def _walks(declaration: Declaration) -> tuple[Pattern, Pattern]:

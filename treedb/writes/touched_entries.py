@@ -33,6 +33,24 @@ def touched_entries(pattern: Pattern, path: Path, value: Value, reader: Reader) 
         yield from _brought(rest, value, names)
 
 
+def standing_opposite(
+    pattern: Pattern, other: Pattern, path: Path, reader: Reader
+) -> Iterator[Names]:
+    """Yield the entries that stand at another pattern of the same names, for a change above one's.
+
+    What the path binds is bound there, too, so only what can belong to the change is walked.
+    """
+    names: dict[str, str] = {}
+    if len(path.keys) >= len(pattern.keys) or path.is_priority:
+        return
+    for mine, key in zip(pattern.keys, path.keys, strict=False):
+        if is_name(mine):
+            names[mine] = key
+        elif mine != key:
+            return
+    yield from _standing(other.keys, ROOT, reader, names)
+
+
 def standing_entries(
     pattern: Pattern, reader: Reader, after: tuple[str, ...] | None = None
 ) -> Iterator[Names]:
@@ -54,8 +72,9 @@ def _standing(
     if not rest:
         if after is None and reader.exists(path):
             yield names
-    elif not is_name(rest[0]):
-        yield from _standing(rest[1:], path.child(rest[0]), reader, names, after)
+    elif not is_name(rest[0]) or rest[0] in names:
+        key = names.get(rest[0], rest[0])
+        yield from _standing(rest[1:], path.child(key), reader, names, after)
     else:
         name = rest[0]
         if after is not None:
