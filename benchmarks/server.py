@@ -27,7 +27,7 @@ class RunningServer:
     """`treedb serve` in a process of its own, with rules."""
 
     def __init__(self, folder: FilePath, rules: str) -> None:
-        folder.mkdir(parents=True)
+        folder.mkdir(parents=True, exist_ok=True)
         (folder / "rules.json").write_text(rules)
         with socket.create_server(("127.0.0.1", 0)) as free:
             self.port = free.getsockname()[1]
@@ -57,8 +57,14 @@ class RunningServer:
 
     def cpu_seconds(self) -> float:
         """Return the CPU time the process has used."""
-        fields = FilePath(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        return cpu_seconds_of(self._process.pid)
+
+    def anonymous_mib(self) -> float:
+        """Return the memory that is the process's own: pages of files mapped by LMDB are not."""
+        for line in FilePath(f"/proc/{self._process.pid}/status").read_text().splitlines():
+            if line.startswith("RssAnon:"):
+                return int(line.split()[1]) / 1024
+        raise AssertionError("Linux tells RssAnon")
 
 
 class Pipeline:
@@ -121,6 +127,12 @@ class RestClient:
             self._socket.sendall(head.encode() + body)
             assert self._socket.recv(1 << 16).startswith(b"HTTP/1.1 204"), "the write is allowed"
         return time.perf_counter() - start
+
+
+def cpu_seconds_of(process_id: int) -> float:
+    """Return the CPU time that a process has used."""
+    fields = FilePath(f"/proc/{process_id}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def upgraded_socket(port: int) -> socket.socket:

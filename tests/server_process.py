@@ -5,8 +5,9 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 HOST = "127.0.0.1"
@@ -84,6 +85,16 @@ class ServerProcess:
         self.process.send_signal(signal.SIGKILL)
         self.process.wait()
         self.process = None
+
+    def kill_amid(self, work: Sequence[Callable[[], None]], seconds: float) -> None:
+        """Let everybody work for a while, each in a thread, and kill it amid that."""
+        threads = [threading.Thread(target=each) for each in work]
+        for thread in threads:
+            thread.start()
+        time.sleep(seconds)
+        self.kill()
+        for thread in threads:
+            thread.join()
 
     def stop(self) -> None:
         """Ask it to end, and hold it to a clean end."""

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.listeners import follow
 from tests.naive_tree import NaiveTree
 from treedb.access import Access
 from treedb.clock import SystemClock
@@ -22,7 +23,7 @@ from treedb.errors import TooBigToRead, TreeError, Unavailable
 from treedb.first_value import FirstValue
 from treedb.paths.path import ROOT, Path
 from treedb.rules.authority import Caller
-from treedb.sync.delivery import Delivery, Merge, Watch
+from treedb.sync.delivery import Delivery, Watch
 from treedb.tree.arrays import to_plain
 from treedb.tree.commit import Commit
 from treedb.tree.forms import Form
@@ -101,11 +102,7 @@ class Mirror:
 
     def deliver(self, delivery: Delivery, tag: int | None) -> None:
         self.revisions.append(delivery.revision)
-        change = delivery.change
-        if isinstance(change, Merge):
-            self.tree.update(change.path.keys, dict(change.changes))
-        else:
-            self.tree.set(change.path.keys, change.value)
+        follow(self.tree, delivery.change)
 
     def cancel(self, watch: Watch) -> None:
         self.cancelled.append(watch.place)

@@ -2,25 +2,23 @@
 
 import asyncio
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path as FilePath
 from typing import Any
 
 import pytest
 
-from tests.server.opened_database import opened_database
+from tests.listeners import Recorder
+from tests.server.opened_database import opened_database, write
+from tests.waiting import until
 from treedb import background_backfill
-from treedb.config import DEFAULT_LIMITS
 from treedb.database import Database
 from treedb.errors import RulesError
 from treedb.paths.path import ROOT, Path
 from treedb.rules.authority import SERVER
 from treedb.store.kept_derived import CheckedDeclaration
 from treedb.store.kept_rules import Origin
-from treedb.sync.delivery import Delivery, Overwrite, Watch
+from treedb.sync.delivery import Overwrite, Watch
 from treedb.writes.mend import Side
-from treedb.writes.request import set_write
 
 OPEN = '{"rules": {".read": true, ".write": true}}'
 MIRRORED = """{"rules": {".read": true, ".write": true,
@@ -49,29 +47,6 @@ store.close()
 """
 
 
-@dataclass(eq=False)
-class Heard:
-    deliveries: list[Delivery] = field(default_factory=list)
-    waiting: asyncio.Event = field(default_factory=asyncio.Event)
-
-    def deliver(self, delivery: Delivery, tag: int | None) -> None:
-        self.deliveries.append(delivery)
-        self.waiting.set()
-
-    def cancel(self, watch: Watch) -> None:
-        raise AssertionError("nobody is cancelled here")
-
-
-async def put(database: Database, place: str, value: object) -> None:
-    await database.write(set_write(Path.parse(place), value, DEFAULT_LIMITS, caller=SERVER))
-
-
-async def until(holds: Callable[[], bool]) -> None:
-    async with asyncio.timeout(30):
-        while not holds():
-            await asyncio.sleep(0.01)
-
-
 async def assert_agrees(database: Database) -> None:
     check = await database.check_derived()
     assert [(each.name, each.faults, each.examples) for each in check.declarations] == [
@@ -85,14 +60,14 @@ async def test_what_is_missing_is_written_and_heard_of_while_others_write(
 ) -> None:
     monkeypatch.setattr(background_backfill, "STEP_ENTRIES", 7)
     async with opened_database(tmp_path, rules=OPEN) as database:
-        await put(database, "/users", USERS)
+        await write(database, "/users", USERS)
         await database.put_rules(MIRRORED, Origin.ADMIN, Side.SOURCE)
         assert [each.name for each in database.backfills()] == [MIRROR, COUNT]
-        heard = Heard()
+        heard = Recorder()
         await database.listen(Watch(Path.parse("/groups/b/members/u099")), heard, SERVER)
-        await put(database, "/users/u050/groups/b/since", 7)
-        await put(database, "/users/u051", None)
-        await put(database, "/groups/c/members/new", True)
+        await write(database, "/users/u050/groups/b/since", 7)
+        await write(database, "/users/u051", None)
+        await write(database, "/groups/c/members/new", True)
         await until(lambda: not database.backfills())
         groups: Any = await database.get(Path(("groups",)), SERVER)
         await assert_agrees(database)
@@ -100,7 +75,7 @@ async def test_what_is_missing_is_written_and_heard_of_while_others_write(
     assert "u051" not in groups["b"]["members"]
     assert (groups["a"]["count"], groups["b"]["count"], groups["c"]["count"]) == (99, 99, 1)
     place = Path.parse("/groups/b/members/u099")
-    assert [each.change for each in heard.deliveries] == [Overwrite(place, {"since": 99})]
+    assert heard.changes == [Overwrite(place, {"since": 99})]
 
 
 async def test_it_goes_on_after_a_restart(
@@ -108,7 +83,7 @@ async def test_it_goes_on_after_a_restart(
 ) -> None:
     monkeypatch.setattr(background_backfill, "STEP_ENTRIES", 1)
     async with opened_database(tmp_path, rules=OPEN) as database:
-        await put(database, "/users", USERS)
+        await write(database, "/users", USERS)
         await database.put_rules(MIRRORED, Origin.ADMIN, Side.UNION)
     async with opened_database(tmp_path, rules=OPEN) as database:
         assert database.backfills()
@@ -119,7 +94,7 @@ async def test_it_goes_on_after_a_restart(
 
 async def test_what_no_side_decides_is_refused_and_nothing_changes(tmp_path: FilePath) -> None:
     async with opened_database(tmp_path, rules=OPEN) as database:
-        await put(database, "/", {"users": {"u": {"groups": {"g": 1}}}, "groups": {"g": "leaf"}})
+        await write(database, "/", {"users": {"u": {"groups": {"g": 1}}}, "groups": {"g": "leaf"}})
         with pytest.raises(RulesError, match="/groups/g holds a value that would be lost"):
             await database.put_rules(MIRRORED, Origin.ADMIN, Side.UNION)
         assert database.backfills() == ()
@@ -129,7 +104,7 @@ async def test_what_no_side_decides_is_refused_and_nothing_changes(tmp_path: Fil
 async def test_a_check_tells_how_many_there_are_and_what_is_wrong(tmp_path: FilePath) -> None:
     async with opened_database(tmp_path, rules=OPEN) as database:
         await database.put_rules(MIRRORED, Origin.ADMIN)
-        await put(database, "/users", USERS)
+        await write(database, "/users", USERS)
         assert database.last_check() is None
         check = await database.check_derived()
         assert check.declarations == (
@@ -141,12 +116,11 @@ async def test_a_check_tells_how_many_there_are_and_what_is_wrong(tmp_path: File
 
 async def test_what_another_process_writes_is_heard(tmp_path: FilePath) -> None:
     async with opened_database(tmp_path, rules=OPEN) as database:
-        heard = Heard()
+        heard = Recorder()
         await database.listen(Watch(ROOT), heard, SERVER)
         folder = str(database._store.directory)
         other = await asyncio.create_subprocess_exec(sys.executable, "-c", OTHER_PROCESS, folder)
         assert await other.wait() == 0
-        async with asyncio.timeout(30):
-            await heard.waiting.wait()
-        await put(database, "/ours", 1)
-        assert [delivery.revision for delivery in heard.deliveries] == [1, 2]
+        await until(lambda: bool(heard.deliveries))
+        await write(database, "/ours", 1)
+        assert heard.revisions == [1, 2]

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.listeners import Recorder
 from tests.server.opened_database import opened_database
 from treedb.auth.identity import Auth
 from treedb.config import DEFAULT_LIMITS
@@ -17,7 +18,7 @@ from treedb.errors import ConflictingPaths, PermissionDenied, RulesError
 from treedb.paths.path import ROOT, Path
 from treedb.rules.authority import SERVER, Caller
 from treedb.store.kept_rules import Origin
-from treedb.sync.delivery import Delivery, Watch
+from treedb.sync.delivery import Watch
 from treedb.writes.request import set_write, update_write
 
 RULES: dict[str, Any] = {
@@ -60,17 +61,6 @@ async def put(database: Database, place: str, value: object, caller: Caller = SE
     return await database.write(write)
 
 
-class Heard:
-    def __init__(self) -> None:
-        self.revisions: list[int] = []
-
-    def deliver(self, delivery: Delivery, tag: int | None) -> None:
-        self.revisions.append(delivery.revision)
-
-    def cancel(self, watch: Watch) -> None:
-        raise AssertionError("nobody is cancelled here")
-
-
 async def test_one_write_of_a_client_changes_both_sides_and_the_count(database: Database) -> None:
     written = await put(database, "/users/ann/groups/a", True, ANN)
     assert written.values == (True,), "what was derived is no answer to what was asked"
@@ -83,7 +73,7 @@ async def test_one_write_of_a_client_changes_both_sides_and_the_count(database: 
 
 
 async def test_both_sides_hear_of_it_with_one_revision(database: Database) -> None:
-    listeners = [Heard(), Heard()]
+    listeners = [Recorder(), Recorder()]
     for place, listener in zip(("/users/ann/groups", "/groups/a/members"), listeners, strict=True):
         await database.listen(Watch(Path.parse(place)), listener, SERVER)
     await asyncio.sleep(0)

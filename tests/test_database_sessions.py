@@ -3,12 +3,13 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from math import inf
 from pathlib import Path as FilePath
 
-import lmdb
 import pytest
 
+from tests.failing_commits import DISK_BROKEN, DISK_FULL, failing
+from tests.listeners import Recorder
 from treedb import database as database_module
 from treedb.access import Access
 from treedb.clock import SystemClock
@@ -17,7 +18,7 @@ from treedb.database import Database
 from treedb.paths.path import ROOT, Path
 from treedb.rules.authority import NOBODY
 from treedb.store.kept_sessions import KeptSession, encode_session
-from treedb.store.store import Store, WriteTransaction, fault
+from treedb.store.store import Store
 from treedb.sync.delivery import Delivery, Watch
 from treedb.tree.values import Value
 from treedb.writes.request import KeepOnDisconnect, set_write
@@ -34,19 +35,6 @@ async def opened(folder: FilePath) -> AsyncIterator[Database]:
     await database.start()
     yield database
     await database.close()
-
-
-@dataclass(eq=False)
-class Listener:
-    """Counts what it is told."""
-
-    deliveries: list[Delivery] = field(default_factory=list)
-
-    def deliver(self, delivery: Delivery, tag: int | None) -> None:
-        self.deliveries.append(delivery)
-
-    def cancel(self, watch: Watch) -> None:
-        pytest.fail(f"{watch} was cancelled")
 
 
 def keep(session_id: str, path: Path, value: Value) -> KeepOnDisconnect:
@@ -70,7 +58,7 @@ def left(database: Database) -> list[str]:
 
 async def test_listeners_are_told_once_of_all_that_waited(tmp_path: FilePath) -> None:
     async with opened(tmp_path) as database:
-        listener = Listener()
+        listener = Recorder()
         await database.listen(Watch(ROOT), listener, NOBODY)
         for key in ("a", "b", "c"):
             await database.submit(keep("s", PLACE.child(key), 1))
@@ -124,23 +112,16 @@ async def test_a_full_disk_only_puts_the_end_off(
     tmp_path: FilePath, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(database_module, "SESSION_END_SECONDS", 0.01)
-    full: lmdb.Error = type("CommitError", (lmdb.Error,), {"code": 28})("commit failed")
-    commit, ended = WriteTransaction.commit, asyncio.Event()
-    failures = iter(range(3))
+    ended = asyncio.Event()
 
-    def fail(transaction: WriteTransaction) -> None:
-        if next(failures, None) is not None:
-            raise fault(full)
-        commit(transaction)
-
-    class Ended(Listener):
+    class Ended(Recorder):
         def deliver(self, delivery: Delivery, tag: int | None) -> None:
             ended.set()
 
     async with opened(tmp_path) as database:
         await database.submit(keep("s", PLACE, COUNT))
         await database.listen(Watch(PLACE), Ended(), NOBODY)
-        monkeypatch.setattr(WriteTransaction, "commit", fail)
+        failing(DISK_FULL, 3, monkeypatch)
         await asyncio.wait([database.end_session("s")])
         async with asyncio.timeout(10):
             await ended.wait()
@@ -150,15 +131,10 @@ async def test_a_full_disk_only_puts_the_end_off(
 async def test_a_broken_store_leaves_the_end_to_the_next_start(
     tmp_path: FilePath, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    broken: lmdb.Error = type("CommitError", (lmdb.Error,), {"code": 5})("commit failed")
-
-    def fail(transaction: WriteTransaction) -> None:
-        raise fault(broken)
-
     async with opened(tmp_path) as database:
         await database.submit(keep("s", PLACE, COUNT))
         with monkeypatch.context() as breaking:
-            breaking.setattr(WriteTransaction, "commit", fail)
+            failing(DISK_BROKEN, inf, breaking)
             await asyncio.wait([database.end_session("s")])
         assert left(database) == ["s"]
     assert "what a session left to be written waits: the store failed" in caplog.text

@@ -147,13 +147,19 @@ def test_who_leaves_or_comes_while_many_are_asked_about_is_no_trouble(store: Sto
     assert all(each.heard == [2] for each in (changer, again, newcomer, *others))
 
 
-def test_who_acts_as_another_is_asked_about_in_turns_with_many_listens(store: Store) -> None:
+def listening_at(store: Store, places: int) -> tuple[World, Recorder]:
+    """Return a world with a recorder of Mary's that listens at places that only users may read."""
     rules = '{"rules": {"$place": {".read": "auth != null"}}}'
     world, recorder = World(store, Access(rules)), Recorder()
-    count = RECHECK_SLICE * 3
     with store.snapshot() as snapshot:
-        for number in range(count):
+        for number in range(places):
             world.follower.join(Watch(Path((str(number),))), recorder, snapshot, MARY, held=False)
+    return world, recorder
+
+
+def test_who_acts_as_another_is_asked_about_in_turns_with_many_listens(store: Store) -> None:
+    count = RECHECK_SLICE * 3
+    world, recorder = listening_at(store, count)
     world.follower.act_as(recorder, NOBODY)
     assert len(recorder.heard) == RECHECK_SLICE
     world.hand_over(world.commit(Path((str(count - 1),)), "secret"))
@@ -163,12 +169,7 @@ def test_who_acts_as_another_is_asked_about_in_turns_with_many_listens(store: St
 
 
 def test_back_before_it_was_asked_about_nothing_is_lost(store: Store) -> None:
-    rules = '{"rules": {"$place": {".read": "auth != null"}}}'
-    world, recorder = World(store, Access(rules)), Recorder()
-    count = RECHECK_SLICE * 2
-    with store.snapshot() as snapshot:
-        for number in range(count):
-            world.follower.join(Watch(Path((str(number),))), recorder, snapshot, MARY, held=False)
+    world, recorder = listening_at(store, RECHECK_SLICE * 2)
     world.follower.act_as(recorder, NOBODY)
     world.follower.act_as(recorder, MARY)
     world.take_turns()

@@ -14,7 +14,7 @@ from treedb.paths.path import Path
 from treedb.rules.authority import NOBODY
 from treedb.store.index_definitions import IndexPlace
 from treedb.store.query_reading import read_query
-from treedb.store.reading import Steps
+from treedb.store.reading import end_of
 from treedb.store.store import Store
 from treedb.sync.delivery import Delivery, Merge, Watch
 from treedb.tree.commit import Commit
@@ -164,7 +164,7 @@ class History:
         follower, asked = self.world.follower, shown.watch.query
         with self.world.store.snapshot() as snapshot:
             follower.join(shown.watch, shown, snapshot, NOBODY, held=True)
-            chosen = run(read_query(snapshot.tree, snapshot.indexes, LIST, asked, LIMITS))
+            chosen = end_of(read_query(snapshot.tree, snapshot.indexes, LIST, asked, LIMITS))
             for _ in range(self.random.choice((0, 0, 3))):
                 self.step_aside()
             if not follower.begin(shown.watch, chosen, snapshot.revision):
@@ -218,14 +218,6 @@ class History:
             if shown.joined_at <= self.world.follower.revision:
                 expected = shown.watch.query.window(published)
                 assert shown.value == expected, f"{shown.watch}"
-
-
-def run(steps: Steps[list[tuple[str, Value]]]) -> list[tuple[str, Value]]:
-    while True:
-        try:
-            next(steps)
-        except StopIteration as end:
-            return list(end.value)
 
 
 def run_history(folder: FilePath, seed: int, limits: Limits, indexes: list[IndexPlace]) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path as FilePath
 import orjson
 import pytest
 
+from tests.listeners import follow
 from tests.naive_tree import NaiveTree
 from treedb import listening
 from treedb.access import Access
@@ -21,7 +22,7 @@ from treedb.listening import Missed
 from treedb.paths.path import ROOT, Path
 from treedb.rules.authority import NOBODY
 from treedb.store.kept_rules import Origin
-from treedb.sync.delivery import Delivery, Merge, Watch
+from treedb.sync.delivery import Delivery, Watch
 from treedb.tree.bookmark import BEGINNING, Bookmark
 from treedb.tree.query import Query
 from treedb.tree.query_order import KEY
@@ -48,11 +49,7 @@ class Client:
     def deliver(self, delivery: Delivery, tag: int | None) -> None:
         self.revisions.append(delivery.revision)
         self.bookmark = delivery.bookmark
-        change = delivery.change
-        if isinstance(change, Merge):
-            self.tree.update(change.path.keys, dict(change.changes))
-        else:
-            self.tree.set(change.path.keys, change.value)
+        follow(self.tree, delivery.change)
 
     def cancel(self, watch: Watch) -> None:
         self.is_cancelled = True

@@ -5,6 +5,7 @@ from pathlib import Path as FilePath
 
 import pytest
 
+from tests.listeners import Unheard
 from treedb import resumption
 from treedb.auth.identity import ADMIN, Auth
 from treedb.config import DEFAULT_LIMITS
@@ -13,6 +14,7 @@ from treedb.resumption import Permission, deliveries_of, entries_since, told_of
 from treedb.rules.authority import NOBODY, Authority, Caller
 from treedb.rules.cache import ruleset_of
 from treedb.store.journal import JournalEntry
+from treedb.store.reading import end_of
 from treedb.store.store import Store
 from treedb.sync.delivery import Change, Delivery, Merge, Overwrite, Watch
 from treedb.tree.bookmark import BEGINNING, Bookmark
@@ -34,14 +36,6 @@ RULES = """{"rules": {
 TREE: Value = {"members": {"a": {"mchen": True}}, "state": {"public": True}}
 
 
-class Nobody:
-    def deliver(self, delivery: Delivery, tag: int | None) -> None:
-        raise AssertionError
-
-    def cancel(self, watch: Watch) -> None:
-        raise AssertionError
-
-
 def at(*keys: str) -> Path:
     return Path(keys)
 
@@ -61,13 +55,7 @@ def store_of(folder: FilePath, *commits: Commit) -> Store:
 
 def entries_of(store: Store, since: Bookmark) -> list[JournalEntry] | None:
     with store.snapshot() as snapshot:
-        steps = entries_since(snapshot.journal, since)
-        while True:
-            try:
-                next(steps)
-            except StopIteration as end:
-                found: list[JournalEntry] | None = end.value
-                return found
+        return end_of(entries_since(snapshot.journal, since))
 
 
 def permission_of(folder: FilePath, place: Path, caller: Caller) -> Permission:
@@ -135,7 +123,7 @@ def test_many_are_read_in_slices(tmp_path: FilePath, monkeypatch: pytest.MonkeyP
 def test_a_commit_is_cut_to_the_place(
     changes: list[tuple[Path, Value]], told: Change | None
 ) -> None:
-    found = list(deliveries_of(ROOM, Nobody(), [commit(7, *changes)]))
+    found = list(deliveries_of(ROOM, Unheard(), [commit(7, *changes)]))
     assert found == ([] if told is None else [Delivery(ROOM, told, 7)])
     assert [each.bookmark for each in found] == [Bookmark(7, 1007)] * len(found)
 
@@ -176,7 +164,7 @@ def test_a_permission_stood_where_nothing_it_stands_on_has_changed(
 ) -> None:
     permission = permission_of(tmp_path, place, caller)
     commits = [UNCHANGED, between, commit(4, (place.child("z"), 1))]
-    assert permission.stood(Watch(place), Nobody(), commits) is stood
+    assert permission.stood(Watch(place), Unheard(), commits) is stood
 
 
 def told(folder: FilePath, *commits: Commit) -> list[bytes] | None:
@@ -187,7 +175,7 @@ def told(folder: FilePath, *commits: Commit) -> list[bytes] | None:
     entries = entries_of(store, BEGINNING)
     store.close()
     assert entries is not None
-    return told_of(Watch(ROOM), Nobody(), entries, permission, lambda each: b"%d" % each.revision)
+    return told_of(Watch(ROOM), Unheard(), entries, permission, lambda each: b"%d" % each.revision)
 
 
 def test_what_is_told_is_encoded_in_order(tmp_path: FilePath) -> None:

@@ -7,30 +7,22 @@ from pathlib import Path as FilePath
 import pytest
 
 from tests.follower_world import LIMITS
+from tests.listeners import Unheard
 from treedb.errors import TreeError
 from treedb.paths.path import Path
 from treedb.slow_reads import SlowReads
 from treedb.store.store import Store
-from treedb.sync.delivery import Delivery, Watch
 from treedb.sync.view import Member, View
 from treedb.tree.commit import Commit
 from treedb.tree.patch import Patch
-from treedb.tree.query import Query
+from treedb.tree.query import Chosen, Query
 from treedb.tree.query_order import by_child
 from treedb.tree.values import Value
-from treedb.window_upkeep import Chosen, WindowUpkeep
+from treedb.window_upkeep import WindowUpkeep
 
 LIST = Path(("list",))
 LAST = Query(by_child("n"), limit=2, keeps_last=True)
 COUNT = 50
-
-
-class Deaf:
-    def deliver(self, delivery: Delivery, tag: int | None) -> None:
-        raise AssertionError("a read delivers nothing")
-
-    def cancel(self, watch: Watch) -> None:
-        raise AssertionError("a read cancels nobody")
 
 
 class Desk:
@@ -56,7 +48,7 @@ class Desk:
         self.given_up.append(view)
 
     def view(self) -> View:
-        view, listener = View(LIST, LAST), Deaf()
+        view, listener = View(LIST, LAST), Unheard()
         view.members[listener, 1] = Member(listener, 1, 1)
         return view
 

@@ -1,6 +1,6 @@
 """What a window needs is read as it was at its commit, or not at all."""
 
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path as FilePath
 from typing import TypeVar
@@ -8,11 +8,13 @@ from typing import TypeVar
 import pytest
 
 from tests.follower_world import LIMITS
+from tests.listeners import Unheard
 from treedb.errors import TreeError
 from treedb.paths.path import Path
 from treedb.store.index_definitions import IndexPlace
+from treedb.store.reading import end_of
 from treedb.store.store import Store
-from treedb.sync.delivery import Delivery, Overwrite, Watch
+from treedb.sync.delivery import Delivery, Overwrite
 from treedb.sync.view import Member, View
 from treedb.sync.window import Keys
 from treedb.tree.commit import Commit
@@ -26,14 +28,6 @@ LIST = Path(("list",))
 LAST = Query(KEY, limit=2, keeps_last=True)
 BY_N = Query(by_child("n"), limit=2, keeps_last=True)
 Result = TypeVar("Result")
-
-
-class Deaf:
-    def deliver(self, delivery: Delivery, tag: int | None) -> None:
-        raise AssertionError("nothing is delivered here")
-
-    def cancel(self, watch: Watch) -> None:
-        raise AssertionError("nothing is cancelled here")
 
 
 @pytest.fixture
@@ -54,22 +48,13 @@ def write(store: Store, *changes: tuple[str, Value]) -> Commit:
 
 
 def a_view(store: Store, query: Query) -> View:
-    view, listener = View(LIST, query), Deaf()
+    view, listener = View(LIST, query), Unheard()
     with store.snapshot() as snapshot:
         view.members[listener, 1] = Member(listener, 1, snapshot.revision)
         value = snapshot.tree.get(LIST)
         assert isinstance(value, dict)
         assert view.begin(query.select(value.items()), snapshot.revision)
     return view
-
-
-def end_of(steps: Generator[None, None, Result]) -> Result:
-    while True:
-        try:
-            next(steps)
-        except StopIteration as end:
-            result: Result = end.value
-            return result
 
 
 def refuse(view: View, error: TreeError) -> None:

@@ -12,7 +12,7 @@ the rules are asked on the same snapshot that is read.
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path as FilePath
 from typing import Any
@@ -185,10 +185,12 @@ class Database:
     @asynccontextmanager
     async def open_json(self, path: Path, form: Form, caller: Caller) -> AsyncIterator[JsonText]:
         """Open all of a place as JSON text, to be taken in chunks; raises what `get_json` does."""
-        async with self._reads.long_snapshot() as snapshot:
-            self._follower.permit(path, snapshot, caller)
-            async with self._reads.long_json(path, form, snapshot) as text:
-                yield text
+        permit = partial(self._follower.permit, path, caller=caller)
+        async with (
+            self._reads.long_snapshot(permit) as snapshot,
+            self._reads.long_json(path, form, snapshot) as text,
+        ):
+            yield text
 
     async def get_truncated(self, path: Path, levels: int, caller: Caller) -> Value:
         """Return the value with every object `levels` levels below the place as True.
@@ -344,12 +346,9 @@ class Database:
     def _follower(self) -> Follower:
         return self._listening.follower
 
-    @asynccontextmanager
-    async def _permitted(self, path: Path, caller: Caller) -> AsyncIterator[Snapshot]:
+    def _permitted(self, path: Path, caller: Caller) -> "AbstractAsyncContextManager[Snapshot]":
         """Open a snapshot in which the caller may read a place; PermissionDenied otherwise."""
-        async with self._reads.snapshot() as snapshot:
-            self._follower.permit(path, snapshot, caller)
-            yield snapshot
+        return self._reads.snapshot(partial(self._follower.permit, path, caller=caller))
 
     def _end_kept_sessions(self) -> "list[asyncio.Future[Written]]":
         with self._store.snapshot() as snapshot:

@@ -7,6 +7,7 @@ what, where, found, allowed, and the way out. Nothing else is raised at a client
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import ClassVar
 
 
@@ -319,12 +320,25 @@ class WrongUse(TreeError):
     text = "Wrong use of a command"
 
 
+class CloseCode(IntEnum):
+    """Why a connection is closed. Source: RFC 6455, section 7.4.1, and IANA's registry."""
+
+    NORMAL = 1000
+    GOING_AWAY = 1001
+    UNSUPPORTED_DATA = 1003
+    NOT_UTF_8 = 1007
+    POLICY_VIOLATION = 1008
+    TOO_BIG = 1009
+    INTERNAL_ERROR = 1011
+    TRY_AGAIN_LATER = 1013
+
+
 class ProtocolError(TreeError):
     """The peer broke the realtime protocol: its connection is closed with `close_code`."""
 
     text = "Protocol error"
 
-    def __init__(self, detail: str, close_code: int = 1008) -> None:
+    def __init__(self, detail: str, close_code: int = CloseCode.POLICY_VIOLATION) -> None:
         super().__init__(detail)
         self.close_code = close_code
 

@@ -26,9 +26,9 @@ from treedb.sync.hub import Hub
 from treedb.sync.view import View
 from treedb.tree.bookmark import BEGINNING, Bookmark
 from treedb.tree.commit import Commit
-from treedb.tree.values import Value
+from treedb.tree.query import Chosen
 from treedb.unpublished import unpublished
-from treedb.window_upkeep import Chosen, Published, WindowUpkeep
+from treedb.window_upkeep import Published, WindowUpkeep
 from treedb.writes.writer import Batch, Outcome
 
 log = logging.getLogger("treedb.follower")
@@ -113,7 +113,7 @@ class Follower:
         self._doubts.permit(watch, listener, snapshot, caller)
         self._hub.join(watch, listener, snapshot.revision, held=held)
 
-    def begin(self, watch: Watch, chosen: list[tuple[str, Value]], revision: int) -> bool:
+    def begin(self, watch: Watch, chosen: Chosen, revision: int) -> bool:
         """Take the children that a query chose in the snapshot its listener joined with.
 
         False when the listener has to join again, with a newer snapshot.

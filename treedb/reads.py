@@ -12,7 +12,7 @@ them is made in a turn of the event loop.
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
-from contextlib import aclosing, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 from dataclasses import dataclass
 
 from treedb.config import Limits
@@ -29,7 +29,7 @@ from treedb.store.reading import (
 )
 from treedb.store.store import Snapshot, Store
 from treedb.store.subtree_json import json_chunks
-from treedb.tree.arrays import to_plain
+from treedb.tree.arrays import in_form
 from treedb.tree.forms import Form
 from treedb.tree.json_text import format_json
 from treedb.tree.query import Query, as_window
@@ -37,6 +37,12 @@ from treedb.tree.query_order import OrderBy
 from treedb.tree.values import Value
 
 INLINE_CHILDREN = 500  # more of them are made JSON on a thread
+
+
+Permit = Callable[[Snapshot], object]
+
+
+def _permit_all(_: Snapshot) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,19 +74,15 @@ class Reads:
         self._long_turns = asyncio.Semaphore(limits.long_reads_at_once)
         self._slice_turn = asyncio.Lock()  # of long reads
 
-    @asynccontextmanager
-    async def snapshot(self) -> AsyncIterator[Snapshot]:
-        """Open a snapshot when it is this read's turn."""
-        async with self._turns:
-            with self._store.snapshot() as snapshot:
-                yield snapshot
+    def snapshot(self, permit: Permit = _permit_all) -> "AbstractAsyncContextManager[Snapshot]":
+        """Open a snapshot when it is this read's turn; `permit` raises what forbids it."""
+        return _InTurn(self._turns, self._store, permit)
 
-    @asynccontextmanager
-    async def long_snapshot(self) -> AsyncIterator[Snapshot]:
-        """Open a snapshot that is kept while somebody takes a long text."""
-        async with self._long_turns:
-            with self._store.snapshot() as snapshot:
-                yield snapshot
+    def long_snapshot(
+        self, permit: Permit = _permit_all
+    ) -> "AbstractAsyncContextManager[Snapshot]":
+        """Open a snapshot likewise, that is kept while somebody takes a long text."""
+        return _InTurn(self._long_turns, self._store, permit)
 
     async def value(self, path: Path, snapshot: Snapshot) -> Value:
         """Return the value at a place in export form, None when there is nothing."""
@@ -151,6 +153,36 @@ class Reads:
         return await asyncio.to_thread(_window_json, chosen, form, self._limits)
 
 
+class _InTurn:
+    """A turn and a snapshot, until the block ends; a generator would be dearer, and reads many."""
+
+    __slots__ = ("_permit", "_snapshot", "_store", "_turns")
+
+    def __init__(self, turns: asyncio.Semaphore, store: Store, permit: Permit) -> None:
+        self._turns = turns
+        self._store = store
+        self._permit = permit
+        self._snapshot: Snapshot | None = None
+
+    async def __aenter__(self) -> Snapshot:
+        await self._turns.acquire()
+        try:
+            self._snapshot = self._store.snapshot()
+            self._permit(self._snapshot)
+        except BaseException:
+            self._end()
+            raise
+        return self._snapshot
+
+    async def __aexit__(self, *_: object) -> None:
+        self._end()
+
+    def _end(self) -> None:
+        if self._snapshot is not None:
+            self._snapshot.close()
+        self._turns.release()
+
+
 async def paced(steps: Steps[Result]) -> Result:
     """Run steps to their end, letting the event loop have its turn between them."""
     while True:
@@ -164,7 +196,7 @@ async def paced(steps: Steps[Result]) -> Result:
 
 def _window_json(chosen: list[tuple[str, Value]], form: Form, limits: Limits) -> bytes:
     window = as_window(chosen)
-    text = format_json(to_plain(window) if form is Form.PLAIN else window)
+    text = format_json(in_form(window, form))
     if len(text) > limits.answer_bytes:
         raise TooBigToRead(
             f"The answer has {len(text)} bytes, one answer holds at most {limits.answer_bytes}; "

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from treedb.errors import Unavailable
 from treedb.store.store import Snapshot, Store
 from treedb.sync.view import View
-from treedb.window_upkeep import Chosen, WindowUpkeep
+from treedb.tree.query import Chosen
+from treedb.window_upkeep import WindowUpkeep
 
 log = logging.getLogger("treedb.follower")
 

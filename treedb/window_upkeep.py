@@ -19,15 +19,11 @@ from treedb.store.query_reading import read_query
 from treedb.store.reading import Steps, read_value
 from treedb.store.store import Snapshot
 from treedb.sync.delivery import Delivery
-from treedb.sync.hub import Learnt
 from treedb.sync.view import View
-from treedb.sync.window import Need, Read, touched_keys
+from treedb.sync.window import Learnt, Need, Read, touched_by_either, touched_keys
 from treedb.tree.commit import Commit
 from treedb.tree.patch import cut
-from treedb.tree.query import Query
-from treedb.tree.values import Value
-
-Chosen = list[tuple[str, Value]]
+from treedb.tree.query import Chosen, Query
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +40,7 @@ class Published:
         later = [commit for commit in self.commits if commit.revision > need.revision]
         touched: frozenset[str] | None = frozenset()
         for commit in later:
-            keys = _touched(commit, view.place)
-            touched = None if keys is None or touched is None else touched | keys
+            touched = touched_by_either(touched, _touched(commit, view.place))
         return self.snapshot if need.is_answered_after(touched) else None
 
 

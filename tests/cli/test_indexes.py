@@ -3,32 +3,17 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.command import Command
 from tests.cli.indexed_store import delete_entries, make_store
 from tests.server_process import ServerProcess
-from treedb.cli.main import main
 from treedb.tree.values import Value
 
 ROOMS: Value = {"rooms": {"lobby": {f"m{number}": {"ts": number} for number in range(50)}}}
 
 
-class Command:
-    """`treedb indexes` in this process; what it printed and the code it ended with."""
-
-    def __init__(self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-        self._capsys = capsys
-        self._monkeypatch = monkeypatch
-
-    def __call__(self, *arguments: str) -> tuple[int | str | None, str, str]:
-        self._monkeypatch.setattr("sys.argv", ["treedb", "indexes", *arguments])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        printed = self._capsys.readouterr()
-        return ended.value.code, printed.out, printed.err
-
-
 @pytest.fixture
 def indexes(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Command:
-    return Command(capsys, monkeypatch)
+    return Command("indexes", capsys, monkeypatch)
 
 
 def test_list_prints_the_table(indexes: Command, tmp_path: Path) -> None:

@@ -5,34 +5,19 @@ from typing import Any
 
 import pytest
 
+from tests.cli.command import Command
 from tests.cli.mirrored_store import AGREEING, RULES, make_store, write_past_the_rules
 from tests.server.event_client import EventStream
 from tests.server_process import ServerProcess
-from treedb.cli.main import main
 from treedb.tree.values import Value, with_value_at
 
 OWNER = {"Authorization": "Bearer owner"}
 DIFFERING: Value = {"users": {"ann": {"groups": {"a": 1, "b": 1}}}, "groups": {"a": {"size": 7}}}
 
 
-class Command:
-    """`treedb mirrors` in this process; what it printed and the code it ended with."""
-
-    def __init__(self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-        self._capsys = capsys
-        self._monkeypatch = monkeypatch
-
-    def __call__(self, *arguments: str) -> tuple[int | str | None, str, str]:
-        self._monkeypatch.setattr("sys.argv", ["treedb", "mirrors", *arguments])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        printed = self._capsys.readouterr()
-        return ended.value.code, printed.out, printed.err
-
-
 @pytest.fixture
 def mirrors(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Command:
-    return Command(capsys, monkeypatch)
+    return Command("mirrors", capsys, monkeypatch)
 
 
 def test_list_prints_the_table_of_the_settings_folder(

@@ -1,12 +1,11 @@
-import stat
 from pathlib import Path
 
 import pytest
 
 from tests.cli.indexed_store import BY_TIME, build, declare, delete_entries, make_store
 from treedb.cli import stored_indexes
-from treedb.cli.stored_indexes import check, opened, rebuild, table, way_out
-from treedb.errors import InvalidNamespace, WrongUse
+from treedb.cli.stored_indexes import check, rebuild, table, way_out
+from treedb.cli.stored_namespace import opened
 from treedb.store.index_definitions import IndexPlace
 from treedb.tree.values import Value
 
@@ -18,30 +17,6 @@ def checked(data: Path) -> tuple[int, list[str]]:
     lines: list[str] = []
     with opened(data, "default") as store:
         return check(store, lines.append), lines
-
-
-def test_a_namespace_that_is_not_there_is_told_and_not_made(tmp_path: Path) -> None:
-    (tmp_path / "empty").mkdir()
-    for name in ("absent", "empty"):
-        with (
-            pytest.raises(WrongUse, match=f"there is no namespace {name} in .*data.mdb is not"),
-            opened(tmp_path, name),
-        ):
-            pass
-    assert [each.name for each in tmp_path.rglob("*")] == ["empty"]
-
-
-def test_a_data_folder_that_is_not_there_is_told_and_not_made(tmp_path: Path) -> None:
-    with pytest.raises(WrongUse, match="there is no namespace"), opened(tmp_path / "no", "a"):
-        pass
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize("name", ["../default", "", "A", "a/b"])
-def test_a_wrong_name_leads_nowhere(tmp_path: Path, name: str) -> None:
-    make_store(tmp_path, "default", 1)
-    with pytest.raises(InvalidNamespace), opened(tmp_path / "default", name):
-        pass
 
 
 def test_the_table_ends_with_the_index_of_priorities(tmp_path: Path) -> None:
@@ -131,11 +106,3 @@ def test_a_build_that_another_process_began_is_finished(tmp_path: Path) -> None:
 def test_the_way_out_is_a_command(tmp_path: Path) -> None:
     expected = "Mend them: treedb indexes rebuild --data 'my data' --ns a"
     assert way_out(Path("my data"), "a") == expected
-
-
-def test_the_files_stay_their_owners_alone(tmp_path: Path) -> None:
-    make_store(tmp_path, "default", ROOMS)
-    with opened(tmp_path, "default"):
-        pass
-    modes = {stat.S_IMODE(file.stat().st_mode) for file in (tmp_path / "default").iterdir()}
-    assert modes == {0o600}

@@ -5,8 +5,8 @@ import pytest
 from tests.cli.mirrored_store import AGREEING, COUNT, MIRROR, RULES, make_store, value_of
 from treedb.cli import stored_mirrors
 from treedb.cli.settings import SIDES
-from treedb.cli.stored_indexes import opened
 from treedb.cli.stored_mirrors import NOTHING, check, mend, parse_side, table, way_out
+from treedb.cli.stored_namespace import opened
 from treedb.errors import WrongUse
 from treedb.store.kept_derived import CheckedDeclaration, KeptBackfill
 from treedb.store.store import Store

@@ -1,14 +1,13 @@
 """A proxy of the tests' own that passes bytes through, and cuts streams off where it is told to."""
 
 import asyncio
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-HOST: Final = "127.0.0.1"
+from tests.end_to_end.passing_through import HOST, copy, send_all, serving
+
 MARK: Final = b"text/event-stream; charset"  # what the head of a stream's answer has
-CHUNK_BYTES: Final = 65536
 
 
 class CuttingProxy:
@@ -44,9 +43,7 @@ class CuttingProxy:
         self._left = None
 
     async def _serve(self) -> asyncio.Server:
-        serving = await asyncio.start_server(self._pass_through, HOST, 0)
-        self.port = serving.sockets[0].getsockname()[1]
-        return serving
+        return await asyncio.start_server(self._pass_through, HOST, 0)
 
     async def _pass_through(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
@@ -56,35 +53,14 @@ class CuttingProxy:
         except OSError:
             writer.close()
             return
-        await asyncio.gather(self._up(reader, inner_writer), self._down(inner_reader, writer))
+        await asyncio.gather(copy(reader, inner_writer), copy(inner_reader, writer, self._send))
         self._streams.discard(writer)
-
-    @staticmethod
-    async def _up(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            while data := await reader.read(CHUNK_BYTES):
-                writer.write(data)
-                await writer.drain()
-        except (OSError, asyncio.CancelledError):
-            return  # one of them is gone, or the test is at its end
-        finally:
-            writer.close()
-
-    async def _down(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            while data := await reader.read(CHUNK_BYTES):
-                await self._send(data, writer)
-        except (OSError, asyncio.CancelledError):
-            return
-        finally:
-            writer.close()
 
     async def _send(self, data: bytes, writer: asyncio.StreamWriter) -> None:
         if MARK in data:
             self._streams.add(writer)
         if writer not in self._streams or self._left is None:
-            writer.write(data)
-            await writer.drain()
+            await send_all(data, writer)
             return
         passed = data[: self._left]
         self._left -= len(passed)
@@ -97,22 +73,5 @@ class CuttingProxy:
 def cutting_proxy(server_port: int) -> Iterator[CuttingProxy]:
     """Serve a proxy until the block ends."""
     proxy = CuttingProxy(server_port)
-    loop = proxy._loop
-    thread = threading.Thread(target=loop.run_forever, name="cutting-proxy")
-    thread.start()
-    try:
-        serving = asyncio.run_coroutine_threadsafe(proxy._serve(), loop).result(10)
+    with serving(proxy._serve(), proxy._loop) as proxy.port:
         yield proxy
-        asyncio.run_coroutine_threadsafe(_end(serving), loop).result(10)
-    finally:
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join()
-        loop.close()
-
-
-async def _end(serving: asyncio.Server) -> None:
-    serving.close()
-    others = asyncio.all_tasks() - {asyncio.current_task()}
-    for task in others:
-        task.cancel()
-    await asyncio.gather(*others, return_exceptions=True)

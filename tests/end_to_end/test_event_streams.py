@@ -5,7 +5,6 @@ import queue
 import random
 import subprocess
 import threading
-from base64 import urlsafe_b64encode
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +17,7 @@ import sseclient
 from firebase_admin import db
 from playwright.sync_api import Browser, Page
 
+from tests.auth.minting import unsigned
 from tests.end_to_end.cutting_proxy import CuttingProxy, cutting_proxy
 from tests.server.event_client import Event, EventParser, EventStream
 from tests.server_process import ServerProcess, StartServer, wait_until
@@ -165,7 +165,7 @@ def test_a_browser(server: ServerProcess, proxy: CuttingProxy, browser: Browser,
     page = browser.new_page()
     try:
         page.goto(f"{proxy.url}/.health")
-        token = unsigned_token({"sub": "ann"})
+        token = unsigned(sub="ann")
         page.evaluate(LISTEN, [f"/browser.json?ns=browser&auth={token}"])
         expected: list[list[Any]] = [["put", {"path": "/", "data": {"a": 0}}]]
         wait_for_heard(page, expected)
@@ -180,13 +180,6 @@ def test_a_browser(server: ServerProcess, proxy: CuttingProxy, browser: Browser,
             assert page.evaluate("window.opened") == number + 1
     finally:
         page.close()
-
-
-def unsigned_token(claims: dict[str, object]) -> str:
-    """Make a token as the emulator takes it, and development mode."""
-    parts = ({"alg": "none", "type": "JWT"}, claims)
-    encoded = [urlsafe_b64encode(json.dumps(part).encode()).decode() for part in parts]
-    return ".".join(part.rstrip("=") for part in encoded) + "."
 
 
 def writer_of(server: ServerProcess) -> Callable[[str, object], None]:

@@ -3,8 +3,6 @@
 import http.client
 import json
 import random
-import threading
-import time
 from dataclasses import dataclass, field
 
 from tests.server_process import HOST, ServerProcess, StartServer
@@ -87,13 +85,7 @@ def revision(server: ServerProcess) -> int:
 def one_life(server: ServerProcess, writers: list[Writer], seconds: float) -> int:
     """Let the writers write until the server is killed; return how many writes it acknowledged."""
     before = sum(writer.acknowledged for writer in writers)
-    threads = [threading.Thread(target=writer.run) for writer in writers]
-    for thread in threads:
-        thread.start()
-    time.sleep(seconds)
-    server.kill()
-    for thread in threads:
-        thread.join()
+    server.kill_amid([writer.run for writer in writers], seconds)
     return sum(writer.acknowledged for writer in writers) - before
 
 

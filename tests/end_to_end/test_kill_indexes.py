@@ -5,11 +5,10 @@ import json
 import random
 import subprocess
 import sys
-import threading
-import time
 import urllib.parse
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from tests.server_process import HOST, ServerProcess, StartServer, wait_until
@@ -195,17 +194,6 @@ def is_complete(server: ServerProcess, name: str) -> bool:
     )
 
 
-def one_life(server: ServerProcess, writers: list[Writer], seconds: float) -> None:
-    """Let the writers write until the server is killed."""
-    threads = [threading.Thread(target=writer.run, args=(server.port,)) for writer in writers]
-    for thread in threads:
-        thread.start()
-    time.sleep(seconds)
-    server.kill()
-    for thread in threads:
-        thread.join()
-
-
 def test_an_index_that_is_built_while_the_server_is_killed_equals_the_rows(
     start_server: StartServer, seed: int
 ) -> None:
@@ -220,7 +208,7 @@ def test_an_index_that_is_built_while_the_server_is_killed_equals_the_rows(
     killed_while_building = 0
     for _ in range(BUILD_KILLS):
         seconds = draw.uniform(*BUILD_LIFE_SECONDS)
-        one_life(server, [writer], seconds)
+        server.kill_amid([partial(writer.run, server.port)], seconds)
         check_indexes(server)
         server.start()
         killed_while_building += not is_complete(server, "n")
@@ -242,7 +230,7 @@ def test_indexes_equal_the_rows_when_records_are_written_while_the_server_is_kil
     writers = [Writer(f"w{number}", seed + number, KEYS_OF_A_WRITER) for number in range(WRITERS)]
     for _ in range(WRITE_KILLS):
         seconds = draw.uniform(*WRITE_LIFE_SECONDS)
-        one_life(server, writers, seconds)
+        server.kill_amid([partial(writer.run, server.port) for writer in writers], seconds)
         check_indexes(server)
         server.start()
         found = ask(server, "GET", "/list.json")

@@ -3,10 +3,9 @@
 import http.client
 import json
 import random
-import threading
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from typer.testing import CliRunner
@@ -164,13 +163,7 @@ def check_as_an_operator(server: ServerProcess) -> None:
 def one_life(server: ServerProcess, writers: list[Writer], seconds: float) -> int:
     """Let the writers write until the server is killed; return how many writes it acknowledged."""
     before = sum(writer.acknowledged for writer in writers)
-    threads = [threading.Thread(target=writer.run, args=(server.port,)) for writer in writers]
-    for thread in threads:
-        thread.start()
-    time.sleep(seconds)
-    server.kill()
-    for thread in threads:
-        thread.join()
+    server.kill_amid([partial(writer.run, server.port) for writer in writers], seconds)
     return sum(writer.acknowledged for writer in writers) - before
 
 

@@ -6,7 +6,6 @@ the server sees the `Host` that the client dialled.
 
 import asyncio
 import ssl
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,9 +19,9 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
 
+from tests.end_to_end.passing_through import HOST, copy, serving
+
 NAME: Final = "localhost"
-HOST: Final = "127.0.0.1"
-CHUNK_BYTES: Final = 65536
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,18 +36,8 @@ class TlsFront:
 def tls_front(port: int, folder: Path) -> Iterator[TlsFront]:
     """Serve https before a port of this machine; the certificate is made in the folder."""
     certificate = make_certificate(folder)
-    loop = asyncio.new_event_loop()
-    thread = threading.Thread(target=loop.run_forever, name="tls-front")
-    thread.start()
-    try:
-        serving = asyncio.run_coroutine_threadsafe(_serve(port, certificate), loop).result(10)
-        own_port = serving.sockets[0].getsockname()[1]
+    with serving(_serve(port, certificate), asyncio.new_event_loop()) as own_port:
         yield TlsFront(f"https://{NAME}:{own_port}", certificate)
-        asyncio.run_coroutine_threadsafe(_end(serving), loop).result(10)
-    finally:
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join()
-        loop.close()
 
 
 async def _serve(port: int, certificate: Path) -> asyncio.Server:
@@ -57,29 +46,9 @@ async def _serve(port: int, certificate: Path) -> asyncio.Server:
 
     async def pass_through(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         inner_reader, inner_writer = await asyncio.open_connection(HOST, port)
-        await asyncio.gather(_copy(reader, inner_writer), _copy(inner_reader, writer))
+        await asyncio.gather(copy(reader, inner_writer), copy(inner_reader, writer))
 
     return await asyncio.start_server(pass_through, HOST, 0, ssl=context)
-
-
-async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Copy until one side ends, then end the other."""
-    try:
-        while data := await reader.read(CHUNK_BYTES):
-            writer.write(data)
-            await writer.drain()
-    except (OSError, asyncio.CancelledError):
-        return  # a client that is gone, or the end of the test
-    finally:
-        writer.close()
-
-
-async def _end(serving: asyncio.Server) -> None:
-    serving.close()
-    others = asyncio.all_tasks() - {asyncio.current_task()}
-    for task in others:
-        task.cancel()
-    await asyncio.gather(*others, return_exceptions=True)
 
 
 def make_certificate(folder: Path) -> Path:

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from treedb.paths.keys import key_problem
-from treedb.paths.order import in_key_order
+from treedb.paths.order import sort_keys
 from treedb.paths.push_id import PushIds
 
 SPEC = json.loads((Path(__file__).parent.parent / "spec" / "push_ids.json").read_text())
@@ -97,7 +97,7 @@ def test_ids_are_strictly_increasing_whatever_clock_and_chance_do(
     made = [ids.next(now_ms) for now_ms in clock]
     assert all(re.fullmatch(r"[-0-9A-Z_a-z]{20}", each) for each in made)
     assert made == sorted(set(made))
-    assert in_key_order(made)
+    assert made == sort_keys(made)
     assert all(key_problem(each) is None for each in made)
 
 

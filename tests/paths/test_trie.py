@@ -1,14 +1,11 @@
-"""Tries find the items at, above and below a path, and the pattern that governs it."""
+"""A trie finds the items at, above and below a path."""
 
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from treedb.errors import InvalidPath
 from treedb.paths.path import ROOT, Path
-from treedb.paths.pattern import Pattern, is_name
-from treedb.paths.trie import PathTrie, PatternTrie
+from treedb.paths.trie import PathTrie
 
 close_paths = st.lists(st.sampled_from("abc"), max_size=4).map(lambda keys: Path(tuple(keys)))
 
@@ -120,89 +117,3 @@ def test_a_removed_item_leaves_those_above_and_below() -> None:
     trie = trie_of("/", "/a", "/a/b")
     trie.remove(path("/a"))
     assert list(trie.along(path("/a/b"))) == [(ROOT, "/"), (path("/a/b"), "/a/b")]
-
-
-def patterns_of(*texts: str) -> PatternTrie[str]:
-    trie: PatternTrie[str] = PatternTrie()
-    for text in texts:
-        trie.set(Pattern.parse(text), text)
-    return trie
-
-
-@pytest.mark.parametrize(
-    ("place", "expected"),
-    [
-        ("/", [("/", {})]),
-        ("/users", []),
-        ("/users/mchen", [("/users/$uid", {"$uid": "mchen"})]),
-        ("/users/admin", [("/users/admin", {})]),
-        ("/users/mchen/groups/g", [("/users/$uid/groups/$gid", {"$uid": "mchen", "$gid": "g"})]),
-        ("/users/admin/groups/g", []),
-        ("/users/mchen/groups", []),
-        ("/users/mchen/groups/g/x", []),
-        ("/users/.priority", []),
-        ("/users/admin/.priority", []),
-        ("/rooms/r", [("/$top/$rest", {"$top": "rooms", "$rest": "r"})]),
-    ],
-)
-def test_the_governing_pattern_is_found_with_its_bindings(
-    place: str, expected: list[tuple[str, dict[str, str]]]
-) -> None:
-    trie = patterns_of("/", "/users/$uid", "/users/admin", "/users/$uid/groups/$gid", "/$top/$rest")
-    assert trie.find(path(place)) == expected
-
-
-def test_the_next_item_at_a_pattern_replaces_the_one_before() -> None:
-    trie = patterns_of("/a/$x")
-    trie.set(Pattern.parse("/a/$x"), "other")
-    assert trie.find(path("/a/b")) == [("other", {"$x": "b"})]
-
-
-def test_none_may_be_an_item() -> None:
-    trie: PatternTrie[None] = PatternTrie()
-    trie.set(Pattern.parse("/a"), None)
-    assert trie.find(path("/a")) == [(None, {})]
-    assert trie.find(path("/b")) == []
-
-
-def test_a_second_name_at_a_place_is_refused_and_changes_nothing() -> None:
-    trie = patterns_of("/users/$uid")
-    with pytest.raises(InvalidPath, match=r"Below /users stand \$uid and \$id"):
-        trie.set(Pattern.parse("/users/$id/new"), "bad")
-    with pytest.raises(InvalidPath, match=r"Below /users/\$uid stand \$x and \$y"):
-        for text in ("/users/$uid/$x", "/users/$uid/$y"):
-            trie.set(Pattern.parse(text), text)
-    assert trie.find(path("/users/m/new")) == [("/users/$uid/$x", {"$uid": "m", "$x": "new"})]
-
-
-def test_different_places_may_use_different_names() -> None:
-    trie = patterns_of("/a/$x", "/b/$y", "/$z")
-    assert trie.find(path("/b/k")) == [("/b/$y", {"$y": "k"})]
-    assert trie.find(path("/k")) == [("/$z", {"$z": "k"})]
-
-
-level_keys = [st.sampled_from(["a", "b", f"$level{number}"]) for number in range(3)]
-pattern_sets = st.lists(
-    st.integers(0, 3).flatmap(lambda depth: st.tuples(*level_keys[:depth])), max_size=8
-)
-
-
-def governing(patterns: list[Pattern], place: Path) -> list[tuple[str, dict[str, str]]]:
-    """Choose level by level: those with the literal key if any has it, else those with a name."""
-    left = [pattern.keys for pattern in patterns]
-    for number, key in enumerate(place.keys):
-        deep = [keys for keys in left if len(keys) > number]
-        left = [keys for keys in deep if keys[number] == key] or [
-            keys for keys in deep if is_name(keys[number])
-        ]
-    found = {Pattern(keys) for keys in left if len(keys) == len(place.keys)}
-    return [(str(pattern), pattern.match(place) or {}) for pattern in found]
-
-
-@given(pattern_sets, st.lists(st.sampled_from("abc"), max_size=3))
-def test_the_trie_finds_what_choosing_among_all_patterns_finds(
-    pattern_keys: list[tuple[str, ...]], place_keys: list[str]
-) -> None:
-    patterns = [Pattern(keys) for keys in pattern_keys]
-    place = Path(tuple(place_keys))
-    assert patterns_of(*map(str, patterns)).find(place) == governing(patterns, place)

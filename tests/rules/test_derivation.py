@@ -4,22 +4,15 @@ import random
 
 import pytest
 
+from tests.declared_rules import RULES
 from tests.writes.derived_world import applied, random_patch
 from treedb.errors import TreeError
 from treedb.paths.path import Path
 from treedb.rules.derivation import Declaration, find_derivation
-from treedb.rules.loader import parse_rules
 from treedb.tree.reader import ValueReader
 from treedb.tree.values import Value
 from treedb.writes.derive import derive
 
-RULES = parse_rules("""{"rules": {
-  "users": {"$u": {
-    "groups": {"$g": {".mirror": "/groups/$g/members/$u"}},
-    "follows": {"$v": {".mirror": {"to": "/followers/$v/$u", "value": "true"}}}}},
-  "groups": {"$g": {"members": {".count": "/groups/$g/count"}}},
-  "lists": {"$a": {"$b": {".count": "/sizes/$b/$a"}}}
-}}""")
 DECLARED: tuple[Declaration, ...] = (*RULES.mirrors, *RULES.counters)
 HISTORIES = 100
 STEPS = 12

@@ -1,5 +1,4 @@
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,12 +11,6 @@ from treedb.errors import Unavailable
 from treedb.writes.request import Write
 
 NO_ENDING = {"error": "append .json to your request URI to use the REST API."}
-
-
-@pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
-    with live_server(tmp_path_factory.mktemp("app")) as server:
-        yield server
 
 
 @pytest.mark.parametrize("target", ["/", "/x", "/x/", "/.x", "/.health/", "/.settings", "/.lp/"])

@@ -1,12 +1,11 @@
 """Conditions of requests, and what becomes of them over HTTP."""
 
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from starlette.datastructures import Headers
 
-from tests.server.live_server import LiveServer, live_server
+from tests.server.live_server import LiveServer
 from treedb.errors import InvalidQuery
 from treedb.server.etags import NULL, Conditions, conditions_of, tag_of
 from treedb.tree.hashing import node_hash
@@ -52,12 +51,6 @@ def test_a_condition_that_makes_no_sense_is_refused(
 def test_the_tag_of_nothing_is_a_word() -> None:
     assert (tag_of(None), tag_of({"a": 1})) == (NULL, TAG)
     assert [Conditions(match=match).expected_hash for match in (None, NULL, TAG)] == [None, "", TAG]
-
-
-@pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
-    with live_server(tmp_path_factory.mktemp("etags")) as server:
-        yield server
 
 
 @pytest.fixture

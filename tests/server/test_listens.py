@@ -9,18 +9,15 @@ from typing import Any
 
 import pytest
 
-from tests.server.opened_database import opened_database
+from tests.server.opened_database import opened_database, write
 from tests.server.session_client import SessionClient
 from tests.tree.caching_client import merged, said_of
 from tests.tree.strategies import normal
 from treedb.config import DEFAULT_LIMITS
 from treedb.database import Database
 from treedb.errors import InvalidData
-from treedb.paths.path import Path
-from treedb.rules.authority import SERVER
 from treedb.store.kept_rules import Origin
 from treedb.tree.hashing import node_hash
-from treedb.writes.request import set_write
 
 LIMITS = replace(DEFAULT_LIMITS, outbox_bytes=1000, stall_timeout_ms=100)
 OPEN: dict[str, Any] = {"rules": {".read": True, ".write": True}}
@@ -37,11 +34,6 @@ async def database(tmp_path: FilePath) -> AsyncIterator[Database]:
 @pytest.fixture
 def client(database: Database) -> SessionClient:
     return SessionClient(database)
-
-
-async def write(database: Database, path: str, value: Any) -> None:
-    """Write as the server itself, whom no rule binds."""
-    await database.write(set_write(Path.parse(path), value, database.limits, caller=SERVER))
 
 
 def told(client: SessionClient) -> list[Any]:

@@ -2,7 +2,7 @@ import asyncio
 import base64
 import hashlib
 import re
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path as FilePath
 
@@ -13,6 +13,7 @@ from tests.server.opened_database import opened_database
 from tests.server.poller import Poller, parse_script
 from tests.server.realtime_world import RealtimeWorld, close_of, receive
 from tests.server.realtime_world import ask as ask_websocket
+from tests.waiting import until
 from treedb.clock import SystemClock
 from treedb.config import DEFAULT_LIMITS, Limits
 
@@ -53,12 +54,6 @@ async def poller(world: RealtimeWorld, http: httpx.AsyncClient) -> AsyncIterator
 
 
 impatient = pytest.mark.parametrize("limits", [IMPATIENT])
-
-
-async def until(fact: Callable[[], bool]) -> None:
-    async with asyncio.timeout(10):
-        while not fact():
-            await asyncio.sleep(0.001)
 
 
 # The start.

@@ -1,6 +1,6 @@
 import asyncio
 import stat
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.server.live_server import live_server
+from tests.waiting import until
 from treedb.clock import SystemClock
 from treedb.config import DEFAULT_LIMITS, Limits, Settings
 from treedb.errors import InvalidNamespace, NotFound, SettingsError, Unavailable
@@ -142,12 +143,6 @@ ONE = '{"rules": {"one": {".read": true}}}'
 TWO = '{"rules": {"two": {".read": true}}}'
 
 
-async def until(holds: Callable[[], bool]) -> None:
-    async with asyncio.timeout(10):
-        while not holds():
-            await asyncio.sleep(0.005)
-
-
 @asynccontextmanager
 async def following(file: Path, folder: Path) -> AsyncIterator[Databases]:
     settings = Settings(data=folder, dev=True, rules=file, unsafe_no_fsync=True)
@@ -214,25 +209,22 @@ async def test_a_namespace_opened_while_the_file_changes_has_the_new_rules(
                 await asyncio.sleep(0.001)
 
 
-async def test_a_setting_says_which_side_is_right_for_the_rules_file(tmp_path: Path) -> None:
+@pytest.mark.parametrize("side, after", [(None, {"one": {"k": 1}}), ("target", None)])
+async def test_a_setting_says_which_side_is_right_for_the_rules_file(
+    tmp_path: Path, side: str | None, after: object
+) -> None:
     folder, file = tmp_path / "data", tmp_path / "rules.json"
     databases = databases_in(folder)
     database = await databases.get("a")
     await database.write(set_write(ROOT, {"one": {"k": 1}}, DEFAULT_LIMITS, caller=SERVER))
     await databases.close()
     file.write_text('{"rules": {"one": {"$k": {".mirror": "/two/$k"}}}}')
-    for side, text in ((None, OPEN_RULES), ("target", file.read_text())):
-        settings = Settings(
-            data=folder, dev=True, rules=file, mirror_backfill=side, unsafe_no_fsync=True
-        )
-        databases = Databases(settings, DEFAULT_LIMITS, SystemClock(), RulesFile.load(file))
-        database = await databases.get("a")
-        assert (database.kept_rules() is None) == (side is None)
-        assert side is None or database.ruleset.text == text
-        await until(lambda opened=database: not opened.backfills())
-        await databases.close()
-    databases = databases_in(folder)
-    assert await (await databases.get("a")).get(ROOT, SERVER) is None
+    settings = Settings(data=folder, dev=True, mirror_backfill=side, unsafe_no_fsync=True)
+    databases = Databases(settings, DEFAULT_LIMITS, SystemClock(), RulesFile.load(file))
+    database = await databases.get("a")
+    assert (database.kept_rules() is None) == (side is None)
+    await until(lambda: not database.backfills())
+    assert await database.get(ROOT, SERVER) == after
     await databases.close()
 
 

@@ -2,7 +2,6 @@
 
 import json
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
@@ -17,12 +16,6 @@ TREE: dict[str, Any] = {
     "users": {"mchen": {"name": "Mary Chen", "age": 33}, "bob": True},
     "list": ["a", "b", {"c": [1]}],
 }
-
-
-@pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
-    with live_server(tmp_path_factory.mktemp("rest")) as server:
-        yield server
 
 
 @pytest.fixture

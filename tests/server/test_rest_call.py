@@ -4,9 +4,7 @@ import threading
 
 import pytest
 
-from treedb.server.rest_call import INLINE_BYTES, formed, on_text_of, pretty
-from treedb.tree.forms import Form
-from treedb.tree.values import Value
+from treedb.server.rest_call import INLINE_BYTES, on_text_of, pretty
 
 
 @pytest.mark.parametrize("size_bytes, is_here", [(INLINE_BYTES, True), (INLINE_BYTES + 1, False)])
@@ -24,9 +22,3 @@ async def test_what_the_work_raises_is_raised() -> None:
 
 def test_pretty_text_is_indented_by_two() -> None:
     assert pretty([b'{"a"', b":[1]}"]) == b'{\n  "a": [\n    1\n  ]\n}'
-
-
-def test_a_value_has_two_forms() -> None:
-    value: Value = {".priority": 1, "0": "x"}
-    assert formed(value, Form.PLAIN) == ["x"]
-    assert formed(value, Form.EXPORT) == value

@@ -1,14 +1,13 @@
 """JSON Patch and JSON Merge Patch over HTTP."""
 
 import json
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.server.live_server import Answer, LiveServer, live_server
+from tests.server.live_server import Answer, LiveServer
 from treedb.server.etags import tag_of
 
 TABLE = json.loads((Path(__file__).parent.parent / "spec" / "json_patch.json").read_text())
@@ -31,12 +30,6 @@ RULES = {
         },
     }
 }
-
-
-@pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
-    with live_server(tmp_path_factory.mktemp("patching")) as server:
-        yield server
 
 
 @pytest.fixture

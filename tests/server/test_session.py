@@ -1,6 +1,4 @@
 import asyncio
-import base64
-import json
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path as FilePath
@@ -8,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.auth.minting import unsigned
 from tests.server.opened_database import opened_database
 from tests.server.session_client import SessionClient
 from treedb.auth.identity import ADMIN, Auth
@@ -32,12 +31,6 @@ async def database(tmp_path: FilePath) -> AsyncIterator[Database]:
 @pytest.fixture
 def client(database: Database) -> SessionClient:
     return SessionClient(database)
-
-
-def mock_token(**claims: Any) -> str:
-    parts = ({"alg": "none", "type": "JWT"}, claims)
-    texts = [base64.urlsafe_b64encode(json.dumps(part).encode()) for part in parts]
-    return ".".join([*(text.rstrip(b"=").decode() for text in texts), ""])
 
 
 async def test_what_is_put_is_got(client: SessionClient) -> None:
@@ -237,7 +230,7 @@ async def test_a_ping_is_answered(client: SessionClient) -> None:
 
 async def test_a_user_signs_in_and_out(client: SessionClient) -> None:
     claims = {"sub": "alice", "iat": 0, "firebase": {"sign_in_provider": "custom"}}
-    status, data = await client.ask("auth", cred=mock_token(**claims))
+    status, data = await client.ask("auth", cred=unsigned(**claims))
     assert status == "ok"
     user = {"uid": "alice", "token": claims, "provider": "custom"}
     assert data == {"auth": user, "expires": None}
@@ -267,7 +260,7 @@ async def test_an_admin_may_step_down(
 
 
 async def test_a_user_may_not_become_another(client: SessionClient) -> None:
-    status, data = await client.ask("auth", cred=mock_token(sub="bob"), authvar={"uid": "alice"})
+    status, data = await client.ask("auth", cred=unsigned(sub="bob"), authvar={"uid": "alice"})
     assert (status, data["auth"]["uid"]) == ("ok", "bob")
 
 

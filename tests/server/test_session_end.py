@@ -1,8 +1,6 @@
 """onDisconnect as a client asks for it, and every way in which its session ends."""
 
 import asyncio
-import base64
-import json
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path as FilePath
@@ -10,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.auth.minting import unsigned
 from tests.server.opened_database import opened_database
 from tests.server.session_client import SessionClient
 from treedb.auth.dev_tokens import parse_dev_credential
@@ -42,12 +41,6 @@ async def database(tmp_path: FilePath) -> AsyncIterator[Database]:
 @pytest.fixture
 def client(database: Database) -> SessionClient:
     return SessionClient(database)
-
-
-def token(uid: str) -> str:
-    parts = ({"alg": "none"}, {"sub": uid})
-    texts = [base64.urlsafe_b64encode(json.dumps(part).encode()) for part in parts]
-    return ".".join([*(text.rstrip(b"=").decode() for text in texts), ""])
 
 
 async def value(database: Database, path: str = "/") -> Any:
@@ -193,8 +186,8 @@ async def test_rules_are_asked_again_at_the_end(client: SessionClient, database:
     "action, body, written",
     [
         ("unauth", {}, None),
-        ("auth", {"cred": token("ann")}, {"ann": 1}),
-        ("auth", {"cred": token("bob")}, None),
+        ("auth", {"cred": unsigned(sub="ann")}, {"ann": 1}),
+        ("auth", {"cred": unsigned(sub="bob")}, None),
         ("auth", {"cred": "not a token"}, None),
         ("auth", {"cred": 5}, None),
         ("gauth", {"cred": "owner"}, {"ann": 1}),
@@ -205,7 +198,7 @@ async def test_rules_are_asked_again_at_the_end(client: SessionClient, database:
 async def test_who_the_client_is_at_the_end_counts(
     client: SessionClient, database: Database, action: str, body: Any, written: Any
 ) -> None:
-    await client.ask("auth", cred=token("ann"))
+    await client.ask("auth", cred=unsigned(sub="ann"))
     assert await client.ask("o", p="/own/ann", d=1) == OK
     await client.answer(await client.send(action, body))
     client.session.end()
@@ -216,7 +209,7 @@ async def test_who_the_client_is_is_durable_before_the_answer(tmp_path: FilePath
     async with opened_database(tmp_path, rules=RULES) as database:
         client = SessionClient(database)
         await client.ask("o", p="/open/a", d=1)
-        await client.ask("auth", cred=token("ann"))
+        await client.ask("auth", cred=unsigned(sub="ann"))
         with database._store.transaction() as transaction, database._store.snapshot() as snapshot:
             [session_id] = snapshot.sessions()
             kept = transaction.session(session_id)
@@ -232,10 +225,10 @@ async def test_a_credential_that_expires_no_longer_counts(database: Database) ->
         return replace(parse_dev_credential(credential), expires_at_ms=expires_at_ms[0])
 
     client = SessionClient(database, authenticate)
-    await client.ask("auth", cred=token("ann"))
+    await client.ask("auth", cred=unsigned(sub="ann"))
     assert await client.ask("o", p="/own/ann", d=1) == OK
     expires_at_ms[0] = database._clock.now_ms() + 200
-    await client.ask("auth", cred=token("ann"))
+    await client.ask("auth", cred=unsigned(sub="ann"))
     await client.door.until(lambda: any(push["a"] == "ac" for push in client.pushes))
     client.session.end()
     assert await value(database) is None
@@ -251,8 +244,8 @@ async def test_a_sign_in_that_cannot_be_kept_is_refused(
 
     with monkeypatch.context() as full:
         full.setattr(WriteTransaction, "commit", fail)
-        assert (await client.ask("auth", cred=token("ann")))[0] == "unavailable"
-    assert (await client.ask("auth", cred=token("ann")))[0] == "ok"
+        assert (await client.ask("auth", cred=unsigned(sub="ann")))[0] == "unavailable"
+    assert (await client.ask("auth", cred=unsigned(sub="ann")))[0] == "ok"
 
 
 async def test_requests_are_answered_in_order_with_the_writes_around_them(

@@ -10,17 +10,15 @@ from typing import Any
 
 import pytest
 
-from tests.server.opened_database import opened_database
+from tests.server.opened_database import opened_database, write
 from tests.server.session_client import SessionClient
 from treedb.config import DEFAULT_LIMITS
 from treedb.database import Database
 from treedb.paths.path import Path
-from treedb.rules.authority import SERVER
 from treedb.store.kept_rules import Origin
 from treedb.tree.hashing import node_hash
 from treedb.tree.query_order import by_child
 from treedb.tree.values import with_value_at
-from treedb.writes.request import set_write
 
 OK = ("ok", "")
 STANDS: tuple[str, Any] = ("ok", {})
@@ -44,12 +42,6 @@ async def database(tmp_path: FilePath) -> AsyncIterator[Database]:
 @pytest.fixture
 def client(database: Database) -> SessionClient:
     return SessionClient(database)
-
-
-async def write(database: Database, path: str, value: Any) -> None:
-    """Write as the server itself, whom no rule binds."""
-    place = Path.parse(path)
-    await database.write(set_write(place, value, database.limits, caller=SERVER))
 
 
 async def listen(

@@ -6,14 +6,11 @@ from typing import Any
 
 import pytest
 
-from tests.server.opened_database import opened_database
+from tests.server.opened_database import opened_database, write
 from tests.server.session_client import SessionClient
 from treedb.auth.identity import Auth
 from treedb.database import Database
-from treedb.paths.path import Path
-from treedb.rules.authority import SERVER
 from treedb.store.kept_rules import Origin
-from treedb.writes.request import set_write
 
 OK = ("ok", "")
 STANDS: tuple[str, Any] = ("ok", {})
@@ -35,12 +32,6 @@ async def database(tmp_path: FilePath) -> AsyncIterator[Database]:
 @pytest.fixture
 def client(database: Database) -> SessionClient:
     return SessionClient(database, lambda uid: Auth(uid, {}, is_admin=False, expires_at_ms=None))
-
-
-async def write(database: Database, path: str, value: Any) -> None:
-    """Write as the server itself, whom no rule binds."""
-    place = Path.parse(path)
-    await database.write(set_write(place, value, database.limits, caller=SERVER))
 
 
 async def listen(client: SessionClient, query: Any, tag: int, path: str) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.server.opened_database import opened_database
+from tests.server.opened_database import opened_database, write
 from tests.server.session_client import SessionClient
 from treedb.auth.identity import Auth
 from treedb.clock import SystemClock
@@ -23,7 +23,6 @@ from treedb.server.session import INLINE_BYTES
 from treedb.store.kept_rules import KeptRules, Origin
 from treedb.tree.commit import Commit
 from treedb.tree.patch import Patch
-from treedb.writes.request import set_write
 from treedb.writes.writer import Batch
 
 LIMITS = replace(DEFAULT_LIMITS, slice_rows=2, row_bytes=64)
@@ -51,12 +50,6 @@ def user(uid: str) -> Auth:
 @pytest.fixture
 def client(database: Database) -> SessionClient:
     return SessionClient(database, user)
-
-
-async def write(database: Database, path: str, value: Any) -> None:
-    """Write as the server itself, whom no rule binds."""
-    place = Path.parse(path)
-    await database.write(set_write(place, value, LIMITS, caller=SERVER))
 
 
 def change_at_once(database: Database, path: str, value: Any, rules: str | None = None) -> None:

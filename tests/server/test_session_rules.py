@@ -1,23 +1,22 @@
 """What the rules mean to a client of the realtime protocol, from sign-in to revocation."""
 
 import asyncio
-import base64
-import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from pathlib import Path as FilePath
 from typing import Any
 
 import pytest
 
-from tests.server.opened_database import opened_database
+from tests.auth.minting import unsigned
+from tests.server.opened_database import opened_database, write
 from tests.server.session_client import SessionClient
+from tests.waiting import until
 from treedb.auth.identity import Auth
 from treedb.clock import SystemClock
 from treedb.database import Database
 from treedb.paths.path import Path
 from treedb.rules.authority import SERVER
 from treedb.store.kept_rules import Origin
-from treedb.writes.request import set_write
 
 RULES = """{"rules": {
   "open": {".read": true, ".write": true},
@@ -41,18 +40,6 @@ def client(database: Database) -> SessionClient:
     return SessionClient(database)
 
 
-def token(uid: str) -> str:
-    parts = ({"alg": "none"}, {"sub": uid})
-    texts = [base64.urlsafe_b64encode(json.dumps(part).encode()) for part in parts]
-    return ".".join([*(text.rstrip(b"=").decode() for text in texts), ""])
-
-
-async def write(database: Database, path: str, value: Any) -> None:
-    """Write as the server itself, whom no rule binds."""
-    place = Path.parse(path)
-    await database.write(set_write(place, value, database.limits, caller=SERVER))
-
-
 def cancelled(client: SessionClient) -> list[str]:
     return [push["b"]["p"] for push in client.pushes if push["a"] == "c"]
 
@@ -68,7 +55,7 @@ async def test_everything_is_asked_about(client: SessionClient) -> None:
         status = "ok" if answer is OK else "permission_denied"
         assert (await client.ask("q", p=path, h=""))[0] == status
         assert (await client.ask("g", p=path, q={}))[0] == status
-    assert await client.ask("auth", cred=token("mchen"))
+    assert await client.ask("auth", cred=unsigned(sub="mchen"))
     assert await client.ask("p", p="/own/mchen", d=1) == OK
     assert await client.ask("p", p="/own/hmadi", d=1) == DENIED
 
@@ -120,7 +107,7 @@ async def test_a_debug_claim_is_told_why(database: Database) -> None:
 async def test_who_signs_out_or_changes_keeps_only_what_all_may_read(
     client: SessionClient, database: Database
 ) -> None:
-    await client.ask("auth", cred=token("mchen"))
+    await client.ask("auth", cred=unsigned(sub="mchen"))
     for path in ("/own/mchen", "/open"):
         assert (await client.ask("q", p=path, h=""))[0] == "ok"
     assert await client.ask("unauth") == OK
@@ -132,9 +119,9 @@ async def test_who_signs_out_or_changes_keeps_only_what_all_may_read(
 
 
 async def test_another_user_is_asked_about_anew(client: SessionClient) -> None:
-    await client.ask("auth", cred=token("mchen"))
+    await client.ask("auth", cred=unsigned(sub="mchen"))
     await client.ask("q", p="/own/mchen", h="")
-    await client.ask("auth", cred=token("hmadi"))
+    await client.ask("auth", cred=unsigned(sub="hmadi"))
     assert cancelled(client) == ["own/mchen"]
 
 
@@ -162,7 +149,7 @@ async def test_what_was_denied_is_not_revived_by_other_rules(
 async def test_a_rules_change_ends_exactly_what_the_new_rules_deny(database: Database) -> None:
     clients = {uid: SessionClient(database) for uid in ("mchen", "hmadi", "zoe")}
     for uid, client in clients.items():
-        await client.ask("auth", cred=token(uid))
+        await client.ask("auth", cred=unsigned(sub=uid))
         for path in (f"/own/{uid}", "/open"):
             assert (await client.ask("q", p=path, h=""))[0] == "ok"
     rules = """{"rules": {"own": {"$uid": {".read": "auth.uid === $uid && $uid !== 'zoe'"}},
@@ -186,19 +173,12 @@ async def test_who_may_still_read_notices_nothing_of_a_rules_change(
     assert (cancelled(client), data_of(client)) == ([], [1])
 
 
-async def until(holds: Callable[[], bool]) -> None:
-    """Wait until something holds; the test's own time limit is the bound."""
-    async with asyncio.timeout(10):
-        while not holds():
-            await asyncio.sleep(0.005)
-
-
 async def test_a_member_who_is_removed_hears_no_more_of_the_room(database: Database) -> None:
     await write(database, "/members/alpha", {"mchen": True, "hmadi": True})
     clients = {}
     for uid in ("mchen", "hmadi"):
         clients[uid] = SessionClient(database)
-        await clients[uid].ask("auth", cred=token(uid))
+        await clients[uid].ask("auth", cred=unsigned(sub=uid))
         assert (await clients[uid].ask("q", p="/rooms/alpha", h=""))[0] == "ok"
     await write(database, "/members/alpha/mchen", None)
     await until(lambda: cancelled(clients["mchen"]) == ["rooms/alpha"])

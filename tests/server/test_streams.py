@@ -1,7 +1,6 @@
 """Streams over HTTP: the value first, then every change, until somebody leaves."""
 
 import asyncio
-from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path as FilePath
@@ -29,12 +28,6 @@ PLACE = Path(("a",))
 
 def events_of(server: LiveServer, target: str) -> EventStream:
     return EventStream(server.port, target)
-
-
-@pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
-    with live_server(tmp_path_factory.mktemp("streams")) as server:
-        yield server
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 import json
 import random
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path as FilePath
@@ -21,12 +20,6 @@ from treedb.tree.commit import Commit
 ADMIN = {"Authorization": "Bearer owner"}
 CUTS = 100
 WRITERS = 3
-
-
-@pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
-    with live_server(tmp_path_factory.mktemp("resumed")) as server:
-        yield server
 
 
 @pytest.fixture

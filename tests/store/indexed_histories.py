@@ -4,7 +4,7 @@ Few keys and few values, so that what is written, indexed and asked meets.
 """
 
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path as FilePath
 
@@ -12,10 +12,10 @@ from treedb.config import DEFAULT_LIMITS
 from treedb.paths.path import Path
 from treedb.store.index_check import check_indexes
 from treedb.store.index_definitions import IndexPlace
-from treedb.store.ordered import children_in_order
+from treedb.store.ordered import members_in_order
 from treedb.store.query_reading import read_query
-from treedb.store.reading import Result, Steps
-from treedb.store.store import Store
+from treedb.store.reading import end_of
+from treedb.store.store import Snapshot, Store
 from treedb.tree.commit import Commit
 from treedb.tree.patch import Patch
 from treedb.tree.query import Query
@@ -181,7 +181,14 @@ def tree_of(store: Store) -> Value:
 
 def answer(store: Store, place: Path, query: Query) -> list[tuple[str, Value]]:
     with store.snapshot() as snapshot:
-        return ended(read_query(snapshot.tree, snapshot.indexes, place, query, LIMITS))
+        return end_of(read_query(snapshot.tree, snapshot.indexes, place, query, LIMITS))
+
+
+def children_in_order(snapshot: Snapshot, place: Path, query: Query) -> Iterator[tuple[str, Value]]:
+    """Yield the children in a query's range whole, the last one first if it keeps those."""
+    for member in members_in_order(snapshot.tree, snapshot.indexes, place, query):
+        if member is not None:
+            yield member.key, snapshot.tree.assembled(member.node)
 
 
 def in_order(store: Store, place: Path, query: Query) -> list[tuple[str, Value]] | None:
@@ -189,14 +196,5 @@ def in_order(store: Store, place: Path, query: Query) -> list[tuple[str, Value]]
     with store.snapshot() as snapshot:
         if not snapshot.indexes.covers(place, query.order_by):
             return None
-        found = list(children_in_order(snapshot.tree, snapshot.indexes, place, query))
+        found = list(children_in_order(snapshot, place, query))
         return found[::-1] if query.keeps_last else found
-
-
-def ended(steps: Steps[Result]) -> Result:
-    while True:
-        try:
-            next(steps)
-        except StopIteration as end:
-            result: Result = end.value
-            return result

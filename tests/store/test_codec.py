@@ -1,5 +1,6 @@
 """Row keys fit LMDB and keep their order; row values come back as they were."""
 
+import msgpack
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,6 +10,7 @@ from treedb.store.codec import (
     LONGEST,
     ROOT,
     decode_row,
+    encode_in_parts,
     encode_row,
     encode_value,
     full_key,
@@ -16,6 +18,7 @@ from treedb.store.codec import (
     stored_key,
     successor,
 )
+from treedb.tree.small import FEW
 from treedb.tree.values import Value
 
 LMDB_KEY_BYTES = 511
@@ -71,3 +74,20 @@ def test_a_successor_parts_what_begins_with_a_prefix_from_what_follows(
     assert prefix + tail < after
     if other > prefix and not other.startswith(prefix):
         assert other >= after
+
+
+many = st.integers(FEW - 5, FEW + 60)
+entries = st.recursive(
+    st.none() | st.booleans() | st.floats(allow_nan=False) | st.text(max_size=4),
+    lambda inner: (
+        many.map(lambda count: {f"k{n}": "x" for n in range(count)})
+        | st.lists(inner, max_size=40)
+        | st.dictionaries(st.text(max_size=4), inner, max_size=40)
+    ),
+    max_leaves=60,
+)
+
+
+@given(entries)
+def test_what_is_encoded_in_parts_is_the_same(entry: object) -> None:
+    assert encode_in_parts(entry) == msgpack.packb(entry)

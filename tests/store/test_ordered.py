@@ -6,13 +6,13 @@ from pathlib import Path as FilePath
 
 import pytest
 
-from tests.store.indexed_histories import LONG, TEXT, declare, open_store, write
+from tests.store.indexed_histories import LONG, TEXT, children_in_order, declare, open_store, write
 from treedb.errors import TooBigToRead
 from treedb.paths.path import Path
 from treedb.store.index_definitions import IndexPlace
 from treedb.store.index_entries import IndexEntries
 from treedb.store.index_reader import IndexReader
-from treedb.store.ordered import children_in_order, members_by_key, members_in_order
+from treedb.store.ordered import members_by_key, members_in_order
 from treedb.store.store import Snapshot, Store
 from treedb.store.stored_tree import Inner
 from treedb.tree.query import Query
@@ -60,7 +60,7 @@ def test_fifty_of_many_are_read_for_the_price_of_fifty(
     start, end = (None, bound) if keeps_last else (bound, None)
     query = Query(order_by, start, end, limit=50, keeps_last=keeps_last)
     with many.snapshot() as snapshot:
-        found = list(islice(children_in_order(snapshot.tree, snapshot.indexes, LIST, query), 50))
+        found = list(islice(children_in_order(snapshot, LIST, query), 50))
         assert reads_of(snapshot) <= FEW_READS
     chosen = query.select(children(MANY))
     assert found == (chosen[::-1] if keeps_last else chosen)
@@ -69,7 +69,7 @@ def test_fifty_of_many_are_read_for_the_price_of_fifty(
 def test_a_range_ends_without_reading_what_is_behind_it(many: Store) -> None:
     query = Query(by_child("ts"), Bound(100), Bound(120))
     with many.snapshot() as snapshot:
-        found = list(children_in_order(snapshot.tree, snapshot.indexes, LIST, query))
+        found = list(children_in_order(snapshot, LIST, query))
         assert reads_of(snapshot) <= FEW_READS
     assert found == query.select(children(MANY))
 
@@ -83,7 +83,7 @@ def test_a_child_above_rows_is_assembled_only_when_it_is_taken(store: Store) -> 
         assert nodes["b"] == 1
         assert isinstance(nodes["a"], Inner)
         assert reads_of(snapshot) < 20
-        found = dict(children_in_order(snapshot.tree, snapshot.indexes, LIST, Query(KEY)))
+        found = dict(children_in_order(snapshot, LIST, Query(KEY)))
     assert found == {"a": tall, "b": 1, "c": tall}
 
 
@@ -118,7 +118,7 @@ def test_values_and_keys_that_are_cut_are_sorted_by_what_is_whole(
     for start, end in ((bound, None), (None, bound), (bound, bound)):
         query = Query(by_child("name"), start, end, keeps_last=keeps_last)
         with store.snapshot() as snapshot:
-            found = list(children_in_order(snapshot.tree, snapshot.indexes, LIST, query))
+            found = list(children_in_order(snapshot, LIST, query))
         with store.snapshot() as snapshot:
             chosen = query.select(children(snapshot.tree.get(LIST)))
         assert found == (chosen[::-1] if keeps_last else chosen)
@@ -131,7 +131,7 @@ def test_long_texts_that_begin_alike_are_refused_past_the_limit_of_an_answer(sto
         entries = IndexEntries(snapshot._transaction, store.index)
         indexes = IndexReader(entries, snapshot.indexes.definitions, little)
         with pytest.raises(TooBigToRead, match=r"take 1[0-9]{3} bytes.*may take 1000"):
-            list(children_in_order(snapshot.tree, indexes, LIST, Query(by_child("name"))))
+            list(members_in_order(snapshot.tree, indexes, LIST, Query(by_child("name"))))
 
 
 def test_children_with_a_priority_are_passed_over_among_those_without(store: Store) -> None:
@@ -173,6 +173,6 @@ def test_a_list_at_a_long_path_is_stepped_through_without_reading_it_again(store
     place = Path(("p" * 700,))
     write(store, [(place, {f"r{number:03d}": "x" * 40 for number in range(200)})])
     with store.snapshot() as snapshot:
-        found = children_in_order(snapshot.tree, snapshot.indexes, place, Query(KEY))
+        found = children_in_order(snapshot, place, Query(KEY))
         assert len(list(found)) == 200
         assert reads_of(snapshot) < 3 * 200

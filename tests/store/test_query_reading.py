@@ -6,12 +6,13 @@ from pathlib import Path as FilePath
 
 import pytest
 
-from tests.store.indexed_histories import LIMITS, declare, ended, open_store, tree_of, write
+from tests.store.indexed_histories import LIMITS, declare, open_store, tree_of, write
 from treedb.config import Limits
 from treedb.errors import TooBigToRead
 from treedb.paths.path import Path
 from treedb.store.index_definitions import IndexPlace
 from treedb.store.query_reading import read_query
+from treedb.store.reading import end_of
 from treedb.store.store import Store
 from treedb.tree.query import Query
 from treedb.tree.query_order import KEY, Bound, OrderBy, by_child
@@ -42,7 +43,7 @@ def expected(store: Store, query: Query) -> list[tuple[str, Value]]:
 
 def answer(store: Store, query: Query, limits: Limits = LIMITS) -> list[tuple[str, Value]]:
     with store.snapshot() as snapshot:
-        return ended(read_query(snapshot.tree, snapshot.indexes, LIST, query, limits))
+        return end_of(read_query(snapshot.tree, snapshot.indexes, LIST, query, limits))
 
 
 @pytest.mark.parametrize("order_by", ORDERS, ids=lambda each: each.name)
@@ -94,7 +95,7 @@ def test_a_child_larger_than_the_limit_is_refused_before_it_is_read_whole(
         limits = replace(LIMITS, answer_bytes=1_000)
         steps = read_query(snapshot.tree, snapshot.indexes, LIST, Query(KEY), limits)
         with pytest.raises(TooBigToRead):
-            ended(steps)
+            end_of(steps)
         assert snapshot.tree.rows.reads < 100
     store.close()
 

@@ -1,25 +1,18 @@
 """Grants are found by listener and by what they depend on."""
 
+from tests.listeners import Unheard
 from treedb.paths.path import Path
 from treedb.rules.authority import NOBODY
-from treedb.sync.delivery import Delivery, Watch
+from treedb.sync.delivery import Watch
 from treedb.sync.grants import Grant, Grants
 from treedb.tree.patch import Patch
-
-
-class Deaf:
-    def deliver(self, delivery: Delivery, tag: int | None) -> None:
-        raise AssertionError("grants deliver nothing")
-
-    def cancel(self, watch: Watch) -> None:
-        raise AssertionError("grants decide nothing")
 
 
 def path(text: str) -> Path:
     return Path.parse(text)
 
 
-def grant(place: str, listener: Deaf, *depends_on: str) -> Grant:
+def grant(place: str, listener: Unheard, *depends_on: str) -> Grant:
     return Grant(Watch(path(place)), listener, NOBODY, frozenset(map(path, depends_on)), 0.0)
 
 
@@ -28,7 +21,7 @@ def depending(grants: Grants, *places: str) -> list[Grant]:
 
 
 def test_a_change_at_above_or_below_what_a_grant_depends_on_finds_it_once() -> None:
-    grants, listener = Grants(), Deaf()
+    grants, listener = Grants(), Unheard()
     member = grant("/rooms/a", listener, "/members/a/mchen", "/admins/mchen")
     grants.add(member)
     for place in ("/members/a/mchen", "/members", "/", "/members/a/mchen/since"):
@@ -39,7 +32,7 @@ def test_a_change_at_above_or_below_what_a_grant_depends_on_finds_it_once() -> N
 
 
 def test_a_new_grant_for_a_place_replaces_the_old() -> None:
-    grants, listener = Grants(), Deaf()
+    grants, listener = Grants(), Unheard()
     grants.add(grant("/a", listener, "/old"))
     newer = grant("/a", listener, "/new")
     grants.add(newer)
@@ -50,7 +43,7 @@ def test_a_new_grant_for_a_place_replaces_the_old() -> None:
 
 
 def test_removed_grants_are_gone_everywhere() -> None:
-    grants, listener, other = Grants(), Deaf(), Deaf()
+    grants, listener, other = Grants(), Unheard(), Unheard()
     grants.add(grant("/a", listener, "/x"))
     kept = grant("/a", other, "/x")
     grants.add(kept)
@@ -65,5 +58,5 @@ def test_removed_grants_are_gone_everywhere() -> None:
 
 def test_without_dependencies_nothing_is_looked_for() -> None:
     grants = Grants()
-    grants.add(grant("/a", Deaf()))
+    grants.add(grant("/a", Unheard()))
     assert depending(grants, "/a") == []

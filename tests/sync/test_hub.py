@@ -1,9 +1,8 @@
 """The hub finds the views a commit touches, and cuts the commit to each."""
 
-from dataclasses import dataclass, field
-
 import pytest
 
+from tests.listeners import Recorder
 from treedb.paths.path import Path
 from treedb.sync.delivery import Change, Delivery, Merge, Overwrite, Watch
 from treedb.sync.hub import Hub
@@ -12,23 +11,6 @@ from treedb.tree.patch import Patch
 from treedb.tree.query import Query
 from treedb.tree.query_order import Bound, by_child
 from treedb.tree.values import Value
-
-
-@dataclass(eq=False)
-class Recorder:
-    """A listener that keeps what it is given."""
-
-    deliveries: list[Delivery] = field(default_factory=list)
-
-    def deliver(self, delivery: Delivery, tag: int | None) -> None:
-        self.deliveries.append(delivery)
-
-    def cancel(self, watch: Watch) -> None:
-        raise AssertionError("a hub cancels nobody")
-
-    @property
-    def changes(self) -> list[Change]:
-        return [delivery.change for delivery in self.deliveries]
 
 
 def path(text: str) -> Path:
@@ -91,7 +73,7 @@ def test_commits_up_to_the_joined_revision_are_skipped() -> None:
     hub.join(Watch(path("/a")), recorder, 2)
     for revision in (1, 2, 3, 4):
         publish(hub, revision, {"/a": revision})
-    assert [delivery.revision for delivery in recorder.deliveries] == [3, 4]
+    assert recorder.revisions == [3, 4]
 
 
 def test_a_held_member_gets_what_waited_in_order_and_then_the_rest_directly() -> None:
@@ -102,7 +84,7 @@ def test_a_held_member_gets_what_waited_in_order_and_then_the_rest_directly() ->
     assert recorder.deliveries == []
     assert [delivery.revision for delivery in hub.release(Watch(path("/a")), recorder)] == [1, 2]
     publish(hub, 3, {"/a": 3})
-    assert [delivery.revision for delivery in recorder.deliveries] == [3]
+    assert recorder.revisions == [3]
     assert hub.release(Watch(path("/a")), recorder) == []
 
 

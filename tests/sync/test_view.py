@@ -2,21 +2,14 @@
 
 import pytest
 
+from tests.listeners import Unheard
 from treedb.paths.path import ROOT, Path
-from treedb.sync.delivery import Delivery, Listener, Merge, Overwrite, Watch
+from treedb.sync.delivery import Delivery, Listener, Merge, Overwrite
 from treedb.sync.view import Member, View
 from treedb.sync.window import Changes, Need
 from treedb.tree.query import Query
 from treedb.tree.query_order import KEY
 from treedb.tree.values import Value
-
-
-class Silent:
-    def deliver(self, delivery: Delivery, tag: int | None) -> None:
-        raise AssertionError("a view hands out, it does not deliver")
-
-    def cancel(self, watch: Watch) -> None:
-        raise AssertionError("a view cancels nobody")
 
 
 def delivery(revision: int) -> Delivery:
@@ -28,7 +21,7 @@ def told(view: View, revision: int) -> list[Listener]:
 
 
 def test_only_members_that_have_not_seen_the_revision_are_told() -> None:
-    new, old, held = Silent(), Silent(), Silent()
+    new, old, held = Unheard(), Unheard(), Unheard()
     view = View(ROOT)
     view.members = {
         (new, None): Member(new, None, 5),
@@ -45,18 +38,10 @@ LIST = Path(("list",))
 LAST = Query(KEY, limit=2, keeps_last=True)
 
 
-class Deaf:
-    def deliver(self, delivery: Delivery, tag: int | None) -> None:
-        pass
-
-    def cancel(self, watch: Watch) -> None:
-        pass
-
-
 def a_window(chosen: list[tuple[str, Value]], *joined_at: int) -> View:
     view = View(LIST, LAST)
     for revision in joined_at:
-        listener = Deaf()
+        listener = Unheard()
         view.members[listener, 1] = Member(listener, 1, revision)
     assert view.begin(chosen, joined_at[0])
     return view
@@ -91,7 +76,7 @@ def test_the_first_read_begins_a_window_and_an_older_one_has_to_be_read_again() 
 
 def test_what_is_touched_while_the_window_begins_unsettles_it() -> None:
     view = View(LIST, LAST)
-    listener = Deaf()
+    listener = Unheard()
     view.members[listener, 1] = Member(listener, 1, 5)
     assert view.learn([(("a",), 1)], 5) is None
     assert view.is_settled, "the members have seen that"

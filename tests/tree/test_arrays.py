@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 
 from tests.tree.strategies import normal, values
-from treedb.tree.arrays import array_length, is_plain, to_plain
+from treedb.tree.arrays import array_length, in_form, is_plain, to_plain
+from treedb.tree.forms import Form
 from treedb.tree.values import Value, child_keys, children, is_object, leaf_of
 
 CASES = orjson.loads((File(__file__).parent.parent / "spec" / "values.json").read_bytes())["plain"]
@@ -91,3 +92,9 @@ def test_the_deepest_value_has_a_plain_form() -> None:
     for _ in range(32):
         raw, plain = {"0": raw}, [plain]
     assert to_plain(normal(raw)) == plain
+
+
+def test_a_value_has_two_forms() -> None:
+    value: Value = {".priority": 1, "0": "x"}
+    assert in_form(value, Form.PLAIN) == ["x"]
+    assert in_form(value, Form.EXPORT) == value

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from treedb.errors import InvalidJson, NoData, TooDeep, TreeError
 from treedb.tree.json_text import format_json, parse_json
-from treedb.tree.large_json import LEVELS, PART_BYTES, parse_large_json
+from treedb.tree.large_json import LEVELS, PART_BYTES, format_large_json, parse_large_json
+from treedb.tree.small import FEW
 
 scalars = (
     st.none()
@@ -139,10 +140,29 @@ LARGE = {
 
 
 @pytest.mark.parametrize("name", LARGE)
-def test_large_text_is_parsed(name: str) -> None:
+def test_large_text_is_parsed_and_written(name: str) -> None:
     body = format_json(LARGE[name])
     assert len(body) > PART_BYTES
     assert parse_large_json(body) == LARGE[name]
+    assert format_large_json(LARGE[name]) == body
+
+
+many = st.integers(FEW - 5, FEW + 60)
+large_values = st.recursive(
+    scalars.filter(lambda each: not isinstance(each, int) or abs(each) < 2**63)
+    | many.map(lambda count: [1] * count)
+    | many.map(lambda count: {f"k{n}": "x" for n in range(count)}),
+    lambda inner: (
+        st.lists(inner, max_size=80) | st.dictionaries(st.text(max_size=6), inner, max_size=80)
+    ),
+    max_leaves=100,
+)
+
+
+@settings(deadline=None)
+@given(large_values)
+def test_any_value_is_written_as_at_once(value: object) -> None:
+    assert format_large_json(value) == format_json(value)
 
 
 @example(b'{"a":{"n":1,"m":2,"o":3},"a":1,"b":4}')

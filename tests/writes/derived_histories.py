@@ -17,6 +17,7 @@ from treedb.paths.pattern import Pattern
 from treedb.rules.counter import Counter
 from treedb.rules.loader import parse_rules
 from treedb.rules.mirror import Mirror, MirrorValue
+from treedb.writes.mend import Side
 
 CLIENTS = ("ann", "bob", "cat")
 SESSIONS = ("s1", "s2")
@@ -73,9 +74,14 @@ class Reopened:
 
 @dataclass(frozen=True)
 class OtherRules:
-    """Other rules are put, if the data agrees with them."""
+    """Other rules are put, if the data agrees with them, or can be brought to by the side given.
+
+    While it is, the process may be killed.
+    """
 
     kept: Kept
+    side: Side | None = None
+    is_killed: bool = False
 
 
 Step = Burst | Reopened | OtherRules
@@ -239,15 +245,18 @@ def _request(draw: st.DrawFn, among: Sequence[Keys]) -> Request:
 @st.composite
 def histories(draw: st.DrawFn) -> History:
     """Draw a history."""
-    kept, later = draw(rules()), draw(rules())
-    among = [*shapes(kept), *shapes(kept), *shapes(later)]
+    # At first there may be no rules, so that data is there before them.
+    kept, later = draw(rules() | rules() | st.just(Kept())), draw(rules())
+    among = [*shapes(kept), *shapes(later)]
     steps: list[Step] = []
     for _ in range(draw(st.integers(1, 12))):
         kind = draw(st.integers(0, 9))
         if kind == 8:
             steps.append(Reopened())
-        elif kind == 9:
-            steps.append(OtherRules(draw(st.sampled_from([kept, later]))))
+        elif kind in (7, 9):
+            side = draw(st.none() | st.sampled_from(Side))
+            other = draw(st.sampled_from([kept, later]))
+            steps.append(OtherRules(other, side, is_killed=draw(st.integers(0, 3)) == 3))
         else:
             requests = draw(st.lists(_request(among), min_size=1, max_size=12))
             killed_after = draw(st.none() | st.none() | st.integers(0, len(requests)))

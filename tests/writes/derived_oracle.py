@@ -13,6 +13,7 @@ from tests.naive_tree import Keys, NaiveTree
 from treedb.paths.pattern import Pattern
 from treedb.rules.counter import Counter
 from treedb.rules.mirror import Mirror, MirrorValue
+from treedb.writes.mend import Side
 
 BAD = "bad"  # what the rules let no mirror's target be
 
@@ -94,11 +95,8 @@ def after(tree: NaiveTree, changes: Changes, kept: Kept, *, validates: bool = Tr
     for mirror in kept.mirrors:
         write.add_mirrored(mirror)
     mirrored = write.result()
-    if validates:
-        for mirror in kept.mirrors:
-            for names in _bindings((mirror.target,), (mirrored,)):
-                if mirrored.leaves.get(_filled(mirror.target, names)) == BAD:
-                    raise RefusedError("not valid")
+    if validates and write.is_invalid(mirrored, kept):
+        raise RefusedError("not valid")
     for counter in kept.counters:
         for names in _bindings((counter.collection, counter.place), (tree, mirrored)):
             number = len(mirrored.keys(_filled(counter.collection, names)))
@@ -115,11 +113,28 @@ class _Write:
         self.plain = copied(before)
         self.plain.update((), changes)
         self.beside: dict[Keys, object] = {}
+        self.inside: dict[Keys, dict[Keys, object]] = {}
 
     def result(self) -> NaiveTree:
         tree = copied(self.before)
-        tree.update((), {**self.changes, **self.beside})
+        tree.update(
+            (),
+            {**self.changes, **self.beside, **{place: self.filled(place) for place in self.inside}},
+        )
         return tree
+
+    def is_invalid(self, whole: NaiveTree, kept: Kept) -> bool:
+        """Tell whether something bad comes to a target, or stays where something is changed."""
+        places = [*self.changes, *self.beside]
+        bad = (
+            _filled(mirror.target, names)
+            for mirror in kept.mirrors
+            for names in _bindings((mirror.target,), (whole,))
+        )
+        return any(
+            whole.leaves.get(target) == BAD and any(touch(target, place) for place in places)
+            for target in bad
+        )
 
     def put(self, place: Keys, value: object) -> None:
         """Let a place become a value: in the change above it where there is one."""
@@ -127,10 +142,14 @@ class _Write:
         if above is None:
             self.beside[place] = value
             return
+        self.inside.setdefault(above, {})[place[len(above) :]] = value
+
+    def filled(self, place: Keys) -> object:
+        """Return what a change comes to, with what is put into it."""
         whole = NaiveTree()
-        whole.set((), self.changes[above])
-        whole.set(place[len(above) :], value)
-        self.changes[above] = whole.get(())
+        whole.set((), self.changes[place])
+        whole.update((), self.inside[place])
+        return whole.get(())
 
     def above(self, place: Keys) -> Keys | None:
         return next((each for each in self.changes if place[: len(each)] == each), None)
@@ -183,6 +202,57 @@ class _Write:
             if any(there[:depth] in self.plain.leaves for depth in range(len(there))):
                 raise RefusedError(f"there is a leaf above {there}")
         self.put(there, value)
+
+
+def mended(tree: NaiveTree, gained: Kept, side: Side, kept: Kept) -> NaiveTree:
+    """Return a tree that is brought to agree with what rules gained; RefusedError if it cannot be.
+
+    `kept` is what these rules keep altogether.
+    """
+    changes: dict[Keys, object] = {}
+    for mirror in gained.mirrors:
+        for names in _bindings((mirror.source, mirror.target), (tree,)):
+            changes |= _mended_pair(mirror, names, tree, side)
+    counts: dict[Keys, object] = {}
+    for counter in gained.counters:
+        for names in _bindings((counter.collection, counter.place), (tree,)):
+            place = _filled(counter.place, names)
+            found, number = tree.get(place), len(tree.keys(_filled(counter.collection, names)))
+            if repr(found) != repr(number or None):
+                bare = found.get(".value") if isinstance(found, dict) else found
+                if found is not None and (isinstance(bare, bool) or not isinstance(bare, int)):
+                    raise RefusedError(f"no number at {place}")
+                counts[place] = number or None
+    for place, value in (changes | counts).items():
+        if value is not None and any(place[:depth] in tree.leaves for depth in range(len(place))):
+            raise RefusedError(f"there is a leaf above {place}")
+    whole = copied(tree)
+    whole.update((), changes)
+    return rebuilt(whole, kept)
+
+
+def _mended_pair(
+    mirror: Mirror, names: Mapping[str, str], tree: NaiveTree, side: Side
+) -> dict[Keys, object]:
+    source, target = _filled(mirror.source, names), _filled(mirror.target, names)
+    here, there = tree.get(source), tree.get(target)
+    is_true = mirror.value is MirrorValue.TRUE
+    if repr(_mirrored(mirror, here)) == repr(there):
+        return {}
+    if side is Side.SOURCE:
+        return {target: _mirrored(mirror, here)}
+    if is_true and there is not None and there is not True:
+        raise RefusedError(f"detail at {target}")
+    if side is Side.TARGET:
+        return {source: there}
+    if here is not None and there is not None:
+        raise RefusedError(f"{source} and {target} differ")
+    return {source: there} if here is None else {target: _mirrored(mirror, here)}
+
+
+def touch(one: Keys, other: Keys) -> bool:
+    """Tell whether one place is the other, or lies above or below it."""
+    return one[: len(other)] == other or other[: len(one)] == one
 
 
 def _mirrored(mirror: Mirror, value: object) -> object:

@@ -5,6 +5,7 @@ import pytest
 from treedb.errors import RulesError
 from treedb.paths.path import Path
 from treedb.rules.loader import parse_rules
+from treedb.store.reading import end_of
 from treedb.tree.commit import Commit
 from treedb.tree.patch import Patch
 from treedb.tree.reader import ValueReader
@@ -37,12 +38,7 @@ def found(tree: Value, *changes: tuple[str, Value]) -> list[str]:
 
 
 def looked(tree: Value) -> list[str]:
-    steps = GAINED.look(ValueReader(tree))
-    while True:
-        try:
-            next(steps)
-        except StopIteration as end:
-            return list(map(str, end.value))
+    return list(map(str, end_of(GAINED.look(ValueReader(tree)))))
 
 
 def test_only_what_is_new_is_gained_wherever_it_stands() -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from treedb.config import DEFAULT_LIMITS
 from treedb.paths.path import ROOT, Path
+from treedb.rules.authority import SERVER, Authority
 from treedb.rules.loader import parse_rules
 from treedb.store.kept_derived import KeptBackfill
 from treedb.store.store import Store
@@ -15,6 +16,9 @@ from treedb.tree.commit import Commit
 from treedb.tree.patch import Patch
 from treedb.tree.values import Value
 from treedb.writes.backfill import Backfilled, backfill_some
+from treedb.writes.request import set_write
+from treedb.writes.rules_in_force import RulesInForce
+from treedb.writes.steps import Steps
 
 RULES = parse_rules("""{"rules": {
     "a": {"$x": {".mirror": "/b/$x"}},
@@ -83,3 +87,17 @@ def test_a_count_that_is_still_to_be_counted_is_left_to_that(store: Store) -> No
     written = [changes(step) for step in taken if step.commit is not None]
     assert written == [[("/b/l", 1), ("/b/m", 1)], [("/n", 3)]]
     assert value_at(store, "/n") == 3
+
+
+def test_a_count_that_a_backfill_has_passed_stays_right(store: Store) -> None:
+    """The count is of older rules than the mirror, so its backfill is before the mirror's."""
+    rules = RulesInForce(Authority.of(RULES, counting=False), counting=False)
+    steps_of_requests = Steps(DEFAULT_LIMITS, rules)
+    passed = replace(COUNT, is_second=True, after=())
+    write = set_write(Path(("a", "l")), 2, DEFAULT_LIMITS, caller=SERVER)
+    with store.transaction() as transaction:
+        transaction.keep_backfills((passed, MIRROR))
+        for plan in (steps_of_requests.prepare, steps_of_requests.plan):
+            steps_of_requests.apply(plan(write, transaction, 1700), transaction)
+        transaction.commit()
+    assert (value_at(store, "/b"), value_at(store, "/n")) == ({"k": 1, "l": 2}, 2)

@@ -4,6 +4,7 @@ import random
 
 import pytest
 
+from tests.declared_rules import RULES
 from tests.writes.derived_world import (
     applied,
     assert_counted,
@@ -12,20 +13,12 @@ from tests.writes.derived_world import (
 )
 from treedb.errors import TreeError
 from treedb.paths.path import Path
-from treedb.rules.loader import parse_rules
 from treedb.tree.patch import Patch
 from treedb.tree.reader import ValueReader
 from treedb.tree.values import Value
 from treedb.writes.derive import derive
 from treedb.writes.derived_check import check_derived
 
-RULES = parse_rules("""{"rules": {
-    "users": {"$u": {
-        "groups": {"$g": {".mirror": "/groups/$g/members/$u"}},
-        "follows": {"$v": {".mirror": {"to": "/followers/$v/$u", "value": "true"}}}}},
-    "groups": {"$g": {"members": {".count": "/groups/$g/count"}}},
-    "lists": {"$a": {"$b": {".count": "/sizes/$b/$a"}}}
-}}""")
 HISTORIES = 300
 STEPS = 12
 

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path as FilePath
 
-import lmdb
 import pytest
 
+from tests.failing_commits import DISK_BROKEN, DISK_FULL, failing
 from treedb.clock import SystemClock
 from treedb.config import DEFAULT_LIMITS, Limits
 from treedb.errors import (
@@ -23,7 +23,7 @@ from treedb.paths.path import ROOT, Path
 from treedb.rules.authority import Authority
 from treedb.rules.loader import parse_rules
 from treedb.store.kept_rules import KeptRules, Origin
-from treedb.store.store import Snapshot, Store, WriteTransaction, fault
+from treedb.store.store import Snapshot, Store, WriteTransaction
 from treedb.tree.commit import Commit
 from treedb.tree.values import Value
 from treedb.writes.request import RulesChange, Write, set_write, update_write
@@ -146,27 +146,8 @@ def test_the_map_grows_when_it_is_full(tmp_path: FilePath) -> None:
     desk.store.close()
 
 
-def failing(error: lmdb.Error, times: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make the next commits of any transaction fail as LMDB would."""
-    commit = WriteTransaction.commit
-    left = [times]
-
-    def fail(transaction: WriteTransaction) -> None:
-        if left[0]:
-            left[0] -= 1
-            raise fault(error)
-        commit(transaction)
-
-    monkeypatch.setattr(WriteTransaction, "commit", fail)
-
-
-def disk_error(code: int) -> lmdb.Error:
-    error: lmdb.Error = type("CommitError", (lmdb.Error,), {"code": code})("commit failed")
-    return error
-
-
 def test_a_full_disk_refuses_writes_and_passes(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    failing(disk_error(28), 3, monkeypatch)
+    failing(DISK_FULL, 3, monkeypatch)
     desk.writer.submit(a_set("/a", 1), "a")
     desk.writer.submit(a_set("/b", 1), "b")
     desk.writer.start()
@@ -178,7 +159,7 @@ def test_a_full_disk_refuses_writes_and_passes(desk: Desk, monkeypatch: pytest.M
 
 
 def test_after_an_io_error_no_write_is_taken(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    failing(disk_error(5), 1, monkeypatch)
+    failing(DISK_BROKEN, 1, monkeypatch)
     desk.writer.start()
     for ticket in ("first", "later"):
         desk.writer.submit(a_set("/a", 1), ticket)
@@ -252,7 +233,7 @@ def test_wrong_rules_are_refused_and_the_last_good_ones_stay(desk: Desk) -> None
 def test_rules_of_a_commit_that_failed_are_forgotten(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    failing(disk_error(28), 1, monkeypatch)
+    failing(DISK_FULL, 1, monkeypatch)
     desk.writer.submit(RulesChange(LOCKED_RULES, Origin.ADMIN), "rules")
     desk.writer.start()
     assert isinstance(desk.results(1)["rules"], InsufficientStorage)

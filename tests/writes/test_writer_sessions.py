@@ -6,9 +6,9 @@ from dataclasses import replace
 from pathlib import Path as FilePath
 from typing import Any
 
-import lmdb
 import pytest
 
+from tests.failing_commits import DISK_BROKEN, DISK_FULL, failing
 from treedb.auth.identity import Auth
 from treedb.clock import SystemClock
 from treedb.config import DEFAULT_LIMITS, Limits
@@ -23,7 +23,7 @@ from treedb.paths.path import ROOT, Path
 from treedb.rules.authority import NOBODY, Authority, Caller
 from treedb.rules.loader import parse_rules
 from treedb.store.kept_rules import Origin
-from treedb.store.store import Store, WriteTransaction, fault
+from treedb.store.store import Store
 from treedb.tree.values import Value
 from treedb.writes.request import (
     ActAs,
@@ -211,30 +211,11 @@ def test_more_than_may_wait_is_refused(tmp_path: FilePath) -> None:
     desk.close()
 
 
-def failing(error: lmdb.Error, times: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make the next commits of any transaction fail as LMDB would."""
-    commit = WriteTransaction.commit
-    left = [times]
-
-    def fail(transaction: WriteTransaction) -> None:
-        if left[0]:
-            left[0] -= 1
-            raise fault(error)
-        commit(transaction)
-
-    monkeypatch.setattr(WriteTransaction, "commit", fail)
-
-
-def disk_error(code: int) -> lmdb.Error:
-    error: lmdb.Error = type("CommitError", (lmdb.Error,), {"code": code})("commit failed")
-    return error
-
-
 def test_a_commit_that_fails_leaves_the_session_as_it_was(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     desk.ask(keep("/open/a", 1))
-    failing(disk_error(28), 2, monkeypatch)
+    failing(DISK_FULL, 2, monkeypatch)
     answers = [*desk.ask(keep("/open/b", 1)), *desk.ask(END)]
     assert [type(answer) for answer in answers] == [InsufficientStorage, InsufficientStorage]
     assert (desk.sessions(), desk.tree()) == (["s"], None)
@@ -248,7 +229,7 @@ def test_what_a_dead_process_kept_is_ended_by_the_next(
     desk = Desk(tmp_path)
     desk.writer.start()
     desk.ask(keep("/own/ann", {".sv": {"increment": 1}}, ANN), keep("/open/a", 1, ANN))
-    failing(disk_error(5), 1, monkeypatch)  # died in the commit of the end
+    failing(DISK_BROKEN, 1, monkeypatch)  # died in the commit of the end
     [answer] = desk.ask(END)
     assert isinstance(answer, StoreError)
     desk.close()

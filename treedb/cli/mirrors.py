@@ -1,13 +1,12 @@
 """`treedb mirrors`: see the mirrors and counts of a namespace, hold them against its data, mend it."""
 
-import os
-import sys
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import Annotated
 
 import typer
 
-from treedb.cli.terminal import printable
+from treedb.cli.data_folder import Data, Namespace, data_folder
+from treedb.cli.terminal import printable, tell, tell_progress
 
 mirrors = typer.Typer(
     no_args_is_help=True,
@@ -15,19 +14,14 @@ mirrors = typer.Typer(
 )
 
 SIDES = "source|target|union"
-Data: TypeAlias = Annotated[
-    Path | None,
-    typer.Option("--data", help="The data folder; without it the one that the settings tell of."),
-]
-Namespace: TypeAlias = Annotated[str, typer.Option("--ns", help="The namespace.")]
 
 
 @mirrors.command("list")
 def list_mirrors(*, data: Data = None, ns: Namespace = "default") -> None:
     """List the mirrors and counts of the rules, and what the last check found of each."""
-    from treedb.cli import stored_indexes, stored_mirrors
+    from treedb.cli import stored_mirrors, stored_namespace
 
-    with stored_indexes.opened(_folder(data), ns) as store:
+    with stored_namespace.opened(data_folder(data), ns) as store:
         print(printable(stored_mirrors.table(store)))
 
 
@@ -62,28 +56,14 @@ def repair(
 
 
 def _check(data: Path | None, ns: str, option: str, text: str | None) -> None:
-    from treedb.cli import stored_indexes, stored_mirrors
+    from treedb.cli import stored_mirrors, stored_namespace
 
     side = None if text is None else stored_mirrors.parse_side(option, text)
-    folder = _folder(data)
-    with stored_indexes.opened(folder, ns) as store:
+    folder = data_folder(data)
+    with stored_namespace.opened(folder, ns) as store:
         if side is not None:
-            stored_mirrors.mend(store, side, _tell, _tell_progress)
-        faults = stored_mirrors.check(store, _tell)
+            stored_mirrors.mend(store, side, tell, tell_progress)
+        faults = stored_mirrors.check(store, tell)
     if faults:
         print(stored_mirrors.way_out(folder, ns, side))
         raise typer.Exit(1)
-
-
-def _folder(data: Path | None) -> Path:
-    from treedb.cli.settings import load_settings
-
-    return load_settings({"data": data}, os.environ, Path()).data
-
-
-def _tell(line: str) -> None:
-    print(printable(line), flush=True)
-
-
-def _tell_progress(line: str) -> None:
-    print(printable(line), file=sys.stderr, flush=True)

@@ -1,22 +1,13 @@
-"""The indexes of one namespace, straight from its store.
+"""The indexes of one namespace, straight from its store."""
 
-The store is opened here, beside a server or without one: any number of processes may have an LMDB
-environment open. What is read is one snapshot, in which entries and rows belong together whatever
-a server writes meanwhile. What is written waits its turn with the server's writes, and leaves the
-server a turn after each step.
-"""
-
-import shlex
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path as FilePath
 from typing import Final
 
-from treedb.config import DEFAULT_LIMITS
-from treedb.errors import WrongUse
+from treedb.cli.stored_namespace import options_of
+from treedb.cli.terminal import columns
 from treedb.paths.pattern import Pattern
-from treedb.server.namespaces import check_namespace
 from treedb.store.index_check import check_indexes
 from treedb.store.index_definitions import PRIORITIES, IndexProgress, IndexState
 from treedb.store.store import Store
@@ -30,40 +21,12 @@ HEADINGS: Final = ("children of", "ordered by", "state", "indexed by the build")
 Tell = Callable[[str], None]
 
 
-@contextmanager
-def opened(data: FilePath, namespace: str) -> Iterator[Store]:
-    """Open a namespace's store for a while; WrongUse when there is none, since none is made."""
-    check_namespace(namespace)
-    directory = data / namespace
-    file = directory / "data.mdb"
-    try:
-        is_there = file.is_file()
-    except OSError as error:
-        raise WrongUse(f"{file} cannot be read: {error.strerror}.") from error
-    if not is_there:
-        raise WrongUse(
-            f"there is no namespace {namespace} in {data}: {file} is not there. Name the data "
-            "folder with --data and the namespace with --ns."
-        )
-    store = Store.open(directory, DEFAULT_LIMITS)
-    try:
-        yield store
-    finally:
-        store.close()
-
-
 def table(store: Store) -> str:
     """Return the indexes as a table, those of the rules before that of priorities."""
     with store.snapshot() as snapshot:
         progress = snapshot.index_progress()
     ordered = sorted(progress, key=lambda each: (each.place == PRIORITIES, *_cells(each)))
-    rows = [HEADINGS, *map(_cells, ordered)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        for row in rows
-    ]
-    return "\n".join(map(str.rstrip, lines))
+    return "\n".join(columns([HEADINGS, *map(_cells, ordered)]))
 
 
 def _cells(progress: IndexProgress) -> tuple[str, ...]:
@@ -99,7 +62,7 @@ def _outcome(faults: int, progress: tuple[IndexProgress, ...]) -> str:
 
 def way_out(data: FilePath, namespace: str) -> str:
     """Tell how faults are mended."""
-    return f"Mend them: treedb indexes rebuild --data {shlex.quote(str(data))} --ns {namespace}"
+    return f"Mend them: treedb indexes rebuild {options_of(data, namespace)}"
 
 
 def rebuild(store: Store, tell: Tell) -> None:

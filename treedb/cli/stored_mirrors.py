@@ -1,17 +1,17 @@
 """The mirrors and counts of one namespace, straight from its store.
 
-As the indexes are (`stored_indexes.py`), they are read in one snapshot, and mended in steps that
-leave a server its turns. What is still to be mended is kept in the store, so that a server's writes
+They are read in one snapshot, and mended in steps that leave a server its turns. What is still to be mended is kept in the store, so that a server's writes
 meet entries that agree, and goes on with the rest should this end early.
 """
 
-import shlex
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path as FilePath
-from typing import Final, TypeVar
+from typing import Final
 
+from treedb.cli.stored_namespace import options_of
+from treedb.cli.terminal import columns
 from treedb.clock import SystemClock
 from treedb.errors import WrongUse
 from treedb.rules.cache import ruleset_of
@@ -19,6 +19,7 @@ from treedb.rules.derivation import Declaration, kind_of
 from treedb.rules.mirror import Mirror
 from treedb.rules.ruleset import Ruleset
 from treedb.store.kept_derived import CheckedDeclaration, KeptBackfill, KeptCheck
+from treedb.store.reading import end_of
 from treedb.store.store import Snapshot, Store, WriteTransaction
 from treedb.writes.backfill import Backfilled, backfill_some
 from treedb.writes.derived_check import EXAMPLES, declarations_of, sides_of, survey
@@ -31,7 +32,6 @@ HEADINGS: Final = ("kept", "of", "at", "rules", "entries", "faults", "state")
 NOTHING: Final = "the rules of this namespace have no mirrors and no counts"
 
 Tell = Callable[[str], None]
-Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +75,8 @@ def table(store: Store) -> str:
         line, column = declared.ruleset.source.position(each.offset)
         numbers = _numbers(found.get(name))
         rows.append((*_cells(each), f"{line}:{column}", *numbers, _state(going.get(name))))
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in rows
-    ]
     when = "never" if check is None else f"at revision {check.revision}"
-    return "\n".join([*lines, f"last checked: {when}"])
+    return "\n".join([*columns(rows), f"last checked: {when}"])
 
 
 def _cells(declaration: Declaration) -> tuple[str, str, str]:
@@ -121,7 +116,7 @@ def check(store: Store, tell: Tell) -> int:
             tell(NOTHING)
             tell(_outcome(0, 0))
             return 0
-        found = _finished(survey(snapshot.tree, declared.ruleset, snapshot.revision, now_ms))
+        found = end_of(survey(snapshot.tree, declared.ruleset, snapshot.revision, now_ms))
     for each in found.declarations:
         _tell_checked(declared.declarations[each.name], each, going.get(each.name), tell)
     faults = sum(each.faults for each in found.declarations)
@@ -134,7 +129,7 @@ def way_out(data: FilePath, namespace: str, side: Side | None) -> str:
     """Tell how faults are mended; `side` is the one by which it was tried."""
     if side is not None:
         return "What is left needs another side, or a write at these places."
-    at = f"--data {shlex.quote(str(data))} --ns {namespace}"
+    at = options_of(data, namespace)
     return f"Mend them, by the side that is right: treedb mirrors repair source|target|union {at}"
 
 
@@ -201,16 +196,6 @@ def _step(store: Store) -> Backfilled | None:
         if step is not None:
             transaction.commit()
     return step
-
-
-def _finished(steps: Generator[None, None, Result]) -> Result:
-    """Run steps to their end, when nobody waits for a turn."""
-    while True:
-        try:
-            next(steps)
-        except StopIteration as end:
-            result: Result = end.value
-            return result
 
 
 def _sentence(declaration: Declaration) -> str:

@@ -119,11 +119,6 @@ def sort_keys(keys: Iterable[str]) -> list[str]:
     return every
 
 
-def in_key_order(keys: list[str]) -> bool:
-    """Tell whether the keys stand in Firebase's order."""
-    return keys == sort_keys(keys)
-
-
 def _ends(encoded: bytes) -> bool:
     return encoded[-1:] == b"\x00"
 

@@ -31,7 +31,7 @@ from treedb.rules.signatures import QUERY_MEMBERS
 from treedb.tree.overlay import Overlay
 from treedb.tree.patch import Patch
 from treedb.tree.reader import Reader, ValueReader
-from treedb.tree.server_values import resolve
+from treedb.tree.server_values import resolve_at
 from treedb.tree.values import Value, normal_form
 
 NOW: Final = 1_700_000_000_000
@@ -217,11 +217,7 @@ def _value(raw: object, path: Path, before: Reader, now_ms: int) -> Value:
     if path.is_priority and isinstance(raw, dict | list | bool):
         raise InvalidData(f"{path} is a number, a string or null")
     normal = normal_form(raw, path.depth, DEFAULT_LIMITS)
-    return resolve(normal.value, partial(_value_below, before, path), now_ms)
-
-
-def _value_below(reader: Reader, base: Path, keys: Sequence[str]) -> Value:
-    return reader.get(base.join(keys))
+    return resolve_at(path, normal.value, before, now_ms)
 
 
 def _object(raw: object, what: str) -> dict[str, Any]:

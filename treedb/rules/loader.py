@@ -10,6 +10,7 @@
 Source of structure and messages: Firebase's service; `.mirror` is our own.
 """
 
+from collections.abc import Sized
 from difflib import get_close_matches
 from typing import Final
 
@@ -247,9 +248,7 @@ class _Loader:
         return tuple(index.name for index in found)
 
     def _mirror(self, value: Node, keys: tuple[str, ...]) -> Mirror | None:
-        if len(self.mirrors) >= self.limits.rules_mirrors:
-            most = self.limits.rules_mirrors
-            raise RuleSyntaxError(value.start, f"The rules have more than {most} mirrors.")
+        self._check_room(self.mirrors, value, "mirrors")
         mirror = read_mirror(value, keys)
         if isinstance(mirror, Mistake):
             self._refuse(mirror.offset, mirror.message, mirror.hint, keys=keys)
@@ -258,14 +257,17 @@ class _Loader:
         return mirror
 
     def _count(self, value: Node, keys: tuple[str, ...]) -> None:
-        if len(self.counters) >= self.limits.rules_mirrors:
-            most = self.limits.rules_mirrors
-            raise RuleSyntaxError(value.start, f"The rules have more than {most} counts.")
+        self._check_room(self.counters, value, "counts")
         counter = read_counter(value, keys)
         if isinstance(counter, Mistake):
             self._refuse(counter.offset, counter.message, counter.hint, keys=keys)
         else:
             self.counters.append(counter)
+
+    def _check_room(self, declared: Sized, value: Node, kind: str) -> None:
+        most = self.limits.rules_mirrors
+        if len(declared) >= most:
+            raise RuleSyntaxError(value.start, f"The rules have more than {most} {kind}.")
 
     def _refuse(
         self, offset: int, message: str, hint: str = "", *, keys: tuple[str, ...] = ()

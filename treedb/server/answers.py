@@ -16,6 +16,7 @@ from treedb.wire import outgoing
 from treedb.wire.ready_frame import ready_frames
 
 INTERNAL = "Internal server error"  # what went wrong inside stands in our log, not in an answer
+JSON = "application/json; charset=utf-8"
 METHODS = "GET, HEAD, PUT, POST, PATCH, DELETE, OPTIONS"
 RETRY_SECONDS = "5"
 

@@ -1,8 +1,13 @@
 """Request bodies: read whole, within the limit, whatever their content type says."""
 
+import asyncio
+from typing import Final
+
 from starlette.requests import Request
 
 from treedb.errors import BodyTooLarge, UnsupportedEncoding
+
+INLINE_BYTES: Final = 1024 * 1024  # longer bodies are joined on a thread
 
 
 async def read_body(request: Request, most_bytes: int) -> bytes:
@@ -23,7 +28,14 @@ async def read_body(request: Request, most_bytes: int) -> bytes:
         if size > most_bytes:
             raise _too_large(f"The body has at least {size} bytes", most_bytes)
         pieces.append(piece)
-    return b"".join(pieces)
+    return _joined(pieces) if size <= INLINE_BYTES else await asyncio.to_thread(_joined, pieces)
+
+
+def _joined(pieces: list[bytes]) -> bytes:
+    """Join the pieces, and let go of them here: for a large body both take a while."""
+    body = b"".join(pieces)
+    pieces.clear()
+    return body
 
 
 def _check_encoding(request: Request) -> None:

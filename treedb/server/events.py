@@ -20,11 +20,10 @@ standard, section 9.2.
 from typing import Any, Final
 
 from treedb.sync.delivery import Delivery, Merge, Overwrite
-from treedb.tree.arrays import to_plain
+from treedb.tree.arrays import in_form, to_plain
 from treedb.tree.bookmark import Bookmark
 from treedb.tree.forms import Form
 from treedb.tree.json_text import format_json, parse_json
-from treedb.tree.values import Value
 
 CANCEL: Final = b"event: cancel\ndata: null\n\n"
 REVOKED: Final = b"event: auth_revoked\ndata: credential is no longer valid\n\n"
@@ -58,11 +57,11 @@ def _encoded(delivery: Delivery, form: Form) -> bytes:
             if form is Form.PLAIN and path.is_priority:
                 return b""
             place = "/" + "/".join(delivery.place.relative(path))
-            data = {"path": place, "data": _formed(value, form)}
+            data = {"path": place, "data": in_form(value, form)}
             return _event(b"put", format_json(data), delivery.bookmark)
         case Merge(_, changes):
             members = {
-                "/".join(keys): _formed(value, form)
+                "/".join(keys): in_form(value, form)
                 for keys, value in changes
                 if form is Form.EXPORT or keys[-1] != ".priority"
             }
@@ -74,7 +73,3 @@ def _encoded(delivery: Delivery, form: Form) -> bytes:
 
 def _event(name: bytes, data: bytes, bookmark: Bookmark) -> bytes:
     return b"id: %b\nevent: %b\ndata: %b\n\n" % (str(bookmark).encode(), name, data)
-
-
-def _formed(value: Value, form: Form) -> object:
-    return to_plain(value) if form is Form.PLAIN else value

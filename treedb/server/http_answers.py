@@ -13,12 +13,11 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from treedb.errors import BodyTooLarge, MissingJsonEnding, TreeError
-from treedb.server.answers import INTERNAL, METHODS, http_refusal, http_refusal_headers
+from treedb.server.answers import INTERNAL, JSON, METHODS, http_refusal, http_refusal_headers
 from treedb.server.compression import LEAST_BYTES, compressed
 from treedb.server.origins import SHARING
 from treedb.tree.json_text import format_json
 
-JSON: Final = "application/json; charset=utf-8"
 CHUNK_BYTES: Final = 64 * 1024  # longer texts are sent in chunks and never joined whole
 LINGER_SECONDS: Final = 1.0
 PREFLIGHT_SECONDS: Final = "3600"

@@ -14,7 +14,7 @@ import httptools
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
 from treedb.errors import InvalidPath, MethodNotAllowed, TreeError, UnsupportedRequest
-from treedb.server.answers import http_refusal, http_refusal_headers
+from treedb.server.answers import JSON, http_refusal, http_refusal_headers
 from treedb.server.hosts import parse_host
 
 NOT_HTTP: Final = "What was sent is no HTTP/1.1 request."
@@ -91,7 +91,7 @@ def refusal_answer(error: TreeError) -> bytes:
     """Return the whole answer to a request that never became one; it is a connection's last."""
     body = http_refusal(error)
     headers = {
-        "content-type": "application/json; charset=utf-8",
+        "content-type": JSON,
         "content-length": str(len(body)),
         "connection": "close",
         **http_refusal_headers(error),

@@ -17,6 +17,7 @@ from starlette.responses import Response
 
 from treedb.config import Limits
 from treedb.errors import MethodNotAllowed, ProtocolError
+from treedb.server.jsonp import JAVASCRIPT
 from treedb.server.poll_client import PollClient, begin_polls
 from treedb.server.poll_door import Turn
 from treedb.server.realtime import Realtime
@@ -39,7 +40,7 @@ _HEADERS: Final = {
     "Referrer-Policy": "no-referrer",  # the URL holds the password
     "X-Content-Type-Options": "nosniff",
 }
-_SCRIPT_HEADERS: Final = {**_HEADERS, "Content-Type": "application/javascript; charset=utf-8"}
+_SCRIPT_HEADERS: Final = {**_HEADERS, "Content-Type": JAVASCRIPT}
 _FRAME_HEADERS: Final = {
     **_HEADERS,
     "Content-Type": "text/html; charset=utf-8",

@@ -13,12 +13,12 @@ from collections.abc import Callable
 from typing import Final
 
 from treedb.config import Limits
+from treedb.errors import CloseCode
 from treedb.server.door import Door
 from treedb.server.pushes import delivery_frames
 from treedb.sync.delivery import Delivery, Watch
 from treedb.wire.ready_frame import ready_frames
 
-TRY_AGAIN_LATER: Final = 1013  # registered with IANA as "try again later"
 INLINE_BYTES: Final = 1024 * 1024  # a larger answer is framed on a thread: about 1 ms each
 HELD_DELIVERIES: Final = 10_000  # commits within the framing of one answer; far more than happen
 
@@ -123,7 +123,7 @@ class Outbox:
                     await self._door.drain()
             except TimeoutError:
                 if self._door.buffered() >= unsent:
-                    self.close(TRY_AGAIN_LATER, "not reading")
+                    self.close(CloseCode.TRY_AGAIN_LATER, "not reading")
                     return
         self._ceiling = self._limits.outbox_bytes
         self._is_behind = False

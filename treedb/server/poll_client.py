@@ -11,20 +11,18 @@ from typing import Final
 
 from treedb.config import Limits
 from treedb.database import Database
-from treedb.errors import ProtocolError
+from treedb.errors import CloseCode, ProtocolError
 from treedb.server.inbox import Inbox
 from treedb.server.poll_door import PollDoor, Turn
-from treedb.server.realtime import GOING_AWAY, OpenSession, Realtime, receive
+from treedb.server.realtime import OpenSession, Realtime, receive, segments_late
 from treedb.server.switching_door import SwitchingDoor
 from treedb.server.upgrade import Upgrade
-from treedb.wire.frames import TOO_BIG
 from treedb.wire.poll import Segment
 from treedb.wire.poll_segments import PollSegments
 from treedb.wire.ready_frame import ready_frames
 from treedb.wire.upgrade import END, control_kind
 
 FLOODED_CHARS: Final = 256 * 1024  # of messages that wait to be received
-NORMAL: Final = 1000  # RFC 6455, section 7.4.1
 
 _END: Final = ready_frames(END)
 
@@ -109,7 +107,7 @@ class PollClient:
 
         A client that went over to a websocket is still there.
         """
-        self._door.close(GOING_AWAY, "the client has gone")
+        self._door.close(CloseCode.GOING_AWAY, "the client has gone")
         self._door.closed.set()
 
     def begin_upgrade(self) -> Upgrade | None:
@@ -133,7 +131,8 @@ class PollClient:
         if self._segments.is_waiting:
             self._lateness = self._later(self._limits.message_timeout_ms, self._come_late)
         if self._inbox.size_chars > self._limits.bytes_in_flight:
-            self.fail(ProtocolError("More was said than can wait to be received.", TOO_BIG))
+            detail = "More was said than can wait to be received."
+            self.fail(ProtocolError(detail, CloseCode.TOO_BIG))
         self._door.hold_back(self._inbox.size_chars > FLOODED_CHARS)
 
     async def _receive_all(self) -> None:
@@ -153,7 +152,7 @@ class PollClient:
         self._has_gone_over = True
         self._door.write(_END)
         self.polls.session_door.switch(self._upgrade.door)
-        self._door.close(NORMAL, "gone over")
+        self._door.close(CloseCode.NORMAL, "gone over")
         await self._upgrade.take_over()
 
     def _end(self) -> None:
@@ -161,7 +160,7 @@ class PollClient:
         if self._has_gone_over:
             return
         self._realtime.end(self.polls.opened)
-        self._door.close(GOING_AWAY, "the client has gone")
+        self._door.close(CloseCode.GOING_AWAY, "the client has gone")
         if self._upgrade is not None:
             self._upgrade.abandon()
 
@@ -172,7 +171,7 @@ class PollClient:
         self._silence = self._later(self._limits.poll_timeout_ms, self.leave)
 
     def _come_late(self) -> None:
-        self.fail(ProtocolError("The announced segments of a message did not come."))
+        self.fail(segments_late())
 
     def _later(self, delay_ms: int, act: Callable[[], None]) -> asyncio.TimerHandle:
         return asyncio.get_running_loop().call_later(delay_ms / 1000, act)

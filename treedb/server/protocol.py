@@ -8,7 +8,7 @@ to the transport. Everything else about websockets stays uvicorn's.
 
 import asyncio
 from functools import partial
-from typing import Any, Final
+from typing import Any
 
 from uvicorn.config import Config
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
@@ -17,10 +17,9 @@ from websockets.frames import Frame
 from websockets.http11 import Request
 
 from treedb.config import Limits
+from treedb.errors import CloseCode
 from treedb.server.door import DOOR
 from treedb.server.http_protocol import TreeHttpProtocol
-
-NOT_UTF_8: Final = 1007  # RFC 6455, section 7.4.1
 
 
 def uvicorn_options(limits: Limits) -> dict[str, Any]:
@@ -121,7 +120,7 @@ class TreeWebSocketProtocol(WebSocketsSansIOProtocol):
                 b"".join(self.frames).decode()
             except UnicodeDecodeError:
                 self.frames = []
-                self.conn.send_close(NOT_UTF_8)
+                self.conn.send_close(CloseCode.NOT_UTF_8)
                 self.handle_parser_exception()
                 return
         super().send_receive_event_to_app()
@@ -212,4 +211,5 @@ class TreeWebSocketProtocol(WebSocketsSansIOProtocol):
             self._pings_since, self._pings = now, 0
         self._pings += 1
         if self._pings > self._pings_per_second:
-            self.begin_close(1008, f"more than {self._pings_per_second} pings a second")
+            reason = f"more than {self._pings_per_second} pings a second"
+            self.begin_close(CloseCode.POLICY_VIOLATION, reason)

@@ -9,16 +9,13 @@ from typing import Final, Protocol
 from treedb.clock import SystemClock
 from treedb.config import Limits
 from treedb.database import Database
-from treedb.errors import ProtocolError, Unavailable, UnsupportedRequest
+from treedb.errors import CloseCode, ProtocolError, Unavailable, UnsupportedRequest
 from treedb.server.answers import INTERNAL
 from treedb.server.callers import Callers
 from treedb.server.door import Door
 from treedb.server.session import Session
 from treedb.wire import outgoing
 from treedb.wire.ready_frame import ready_frames
-
-GOING_AWAY: Final = 1001  # RFC 6455, section 7.4.1
-INTERNAL_ERROR: Final = 1011
 
 _LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 _ID_LETTERS: Final = 32
@@ -128,7 +125,7 @@ class Realtime:
         """End the session this client comes back from, in case its old connection seems alive."""
         previous = self._sessions.pop((namespace, session_id), None)
         if previous is not None:
-            previous.close(GOING_AWAY, "the client has come back")
+            previous.close(CloseCode.GOING_AWAY, "the client has come back")
 
 
 async def receive(receiver: Receiver, text: str) -> None:
@@ -137,4 +134,9 @@ async def receive(receiver: Receiver, text: str) -> None:
         await receiver.receive(text)
     except Exception:
         log.exception("a session failed")
-        receiver.close(INTERNAL_ERROR, INTERNAL)
+        receiver.close(CloseCode.INTERNAL_ERROR, INTERNAL)
+
+
+def segments_late() -> ProtocolError:
+    """Make the error of a client that does not send the segments which it announced."""
+    return ProtocolError("The announced segments of a message did not come.")

@@ -13,9 +13,6 @@ from treedb.paths.path import Path
 from treedb.rules.authority import Caller
 from treedb.server.etags import NO_CONDITIONS, Conditions
 from treedb.server.parameters import Parameters
-from treedb.tree.arrays import to_plain
-from treedb.tree.forms import Form
-from treedb.tree.values import Value
 
 INLINE_BYTES: Final = 256 * 1024  # larger texts are parsed, checked and written on a thread
 
@@ -43,8 +40,3 @@ async def on_text_of(size_bytes: int, work: Callable[[], Result]) -> Result:
 def pretty(pieces: list[bytes]) -> bytes:
     """Return JSON text indented."""
     return orjson.dumps(orjson.loads(b"".join(pieces)), option=orjson.OPT_INDENT_2)
-
-
-def formed(value: Value, form: Form) -> object:
-    """Return a value in a form."""
-    return to_plain(value) if form is Form.PLAIN else value

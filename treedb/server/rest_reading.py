@@ -18,9 +18,10 @@ from treedb.server.http_answers import (
     tag_headers,
 )
 from treedb.server.jsonp import JAVASCRIPT, as_script
-from treedb.server.rest_call import Call, formed, on_text_of, pretty
+from treedb.server.rest_call import Call, on_text_of, pretty
 from treedb.server.streamed_answers import streamed_answer
 from treedb.server.streams import stream_answer
+from treedb.tree.arrays import in_form
 from treedb.tree.forms import Form
 from treedb.tree.json_text import format_json, parse_json
 from treedb.tree.query import EVERYTHING, Query
@@ -55,7 +56,7 @@ async def answer_tagged(call: Call, query: Query, status: int = 200) -> Response
 
     def work() -> tuple[str, bytes]:
         value: Any = parse_json(b"".join(pieces))  # our own text, so it is in normal form
-        text = format_json(formed(value, call.parameters.form))
+        text = format_json(in_form(value, call.parameters.form))
         return tag_of(value), pretty([text]) if call.parameters.is_pretty else text
 
     tag, text = await on_text_of(size_bytes, work)
@@ -133,7 +134,7 @@ async def _truncated(call: Call, levels: int) -> bytes:
     """Return the JSON text of the upper levels; on a thread, for they may be wide."""
     value = await call.database.get_truncated(call.path, levels, call.caller)
     form = call.parameters.form
-    text = await asyncio.to_thread(lambda: format_json(formed(value, form)))
+    text = await asyncio.to_thread(lambda: format_json(in_form(value, form)))
     most = call.database.limits.answer_bytes
     if len(text) > most:
         raise TooBigToRead(

@@ -10,11 +10,11 @@ from treedb.paths.path import Path
 from treedb.server.bodies import read_body
 from treedb.server.etags import NULL, tag_of
 from treedb.server.http_answers import empty_answer, json_answer, tag_headers
-from treedb.server.rest_call import Call, formed, on_text_of, pretty
+from treedb.server.rest_call import Call, on_text_of, pretty
 from treedb.server.rest_reading import check_readable
+from treedb.tree.arrays import in_form
 from treedb.tree.forms import Form
-from treedb.tree.json_text import format_json
-from treedb.tree.large_json import parse_large_json
+from treedb.tree.large_json import format_large_json, parse_large_json
 from treedb.writes.request import Write, set_write, update_write
 from treedb.writes.writer import Written
 
@@ -98,7 +98,7 @@ async def _write_body(call: Call, path: Path, build: Build, answer: Answer) -> R
         if call.parameters.is_silent:
             return b"", tag
         content = answer(raw, write, written if shows_result else None, call.parameters.form)
-        text = format_json(content)
+        text = format_large_json(content)
         return pretty([text]) if call.parameters.is_pretty else text, tag
 
     return _written_answer(call, *await on_text_of(size_bytes, text_of))
@@ -115,7 +115,7 @@ async def _may_read(call: Call, path: Path) -> bool:
 
 def _set_answer(raw: object, write: Write, written: Written | None, form: Form) -> object:
     """Return the value written; as it was sent when its result is not for the caller."""
-    return raw if written is None else formed(written.values[0], form)
+    return raw if written is None else in_form(written.values[0], form)
 
 
 def _update_answer(raw: object, write: Write, written: Written | None, form: Form) -> object:
@@ -126,7 +126,7 @@ def _update_answer(raw: object, write: Write, written: Written | None, form: For
     places = (path for path, _ in write.changes)
     values = dict(zip(places, written.values, strict=True))
     return {
-        text: formed(values[write.path.join(Path.parse(text, allow_priority=True).keys)], form)
+        text: in_form(values[write.path.join(Path.parse(text, allow_priority=True).keys)], form)
         for text in raw
     }
 

@@ -20,6 +20,7 @@ from typing import Any, ClassVar, Final
 from treedb.auth.identity import Auth
 from treedb.database import Database
 from treedb.errors import (
+    CloseCode,
     ExpiredToken,
     InvalidToken,
     ProtocolError,
@@ -46,7 +47,6 @@ from treedb.writes.request import Write, set_write, update_write
 from treedb.writes.steps import Request as WriterRequest
 from treedb.writes.writer import Written
 
-INTERNAL_ERROR: Final = 1011  # RFC 6455, section 7.4.1
 INLINE_BYTES: Final = 256 * 1024  # larger messages are parsed and checked on a thread
 
 _PONG: Final = ready_frames(outgoing.PONG)
@@ -194,7 +194,7 @@ class Session:
                 await self._listens.catch_up(self._caller)
         except Exception:
             log.exception("a client that fell behind cannot be brought up to date")
-            self.close(INTERNAL_ERROR, INTERNAL)
+            self.close(CloseCode.INTERNAL_ERROR, INTERNAL)
 
     async def _get(self, message: messages.Get) -> tuple[bytes, ...]:
         path, query = message.path, message.query.query

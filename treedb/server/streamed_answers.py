@@ -18,8 +18,9 @@ from starlette.types import Receive, Scope, Send
 
 from treedb.errors import ReadTimeout
 from treedb.reads import JsonText
+from treedb.server.answers import JSON
 from treedb.server.compression import compressed
-from treedb.server.http_answers import JSON, common_headers
+from treedb.server.http_answers import common_headers
 
 Open = Callable[[], AbstractAsyncContextManager[JsonText]]
 

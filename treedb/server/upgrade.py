@@ -8,9 +8,9 @@ import asyncio
 from collections import deque
 from typing import Final
 
-from treedb.errors import ProtocolError
+from treedb.errors import CloseCode, ProtocolError
 from treedb.server.door import Door
-from treedb.server.realtime import GOING_AWAY, OpenSession, Realtime, receive
+from treedb.server.realtime import OpenSession, Realtime, receive
 from treedb.wire import outgoing
 from treedb.wire.ready_frame import ready_frames
 from treedb.wire.upgrade import SWITCH, control_kind
@@ -111,4 +111,4 @@ class Upgrade:
     def abandon(self) -> None:
         """Close the websocket, as the session has ended."""
         self._is_through.set()
-        self.close(GOING_AWAY, "the session has ended")
+        self.close(CloseCode.GOING_AWAY, "the session has ended")

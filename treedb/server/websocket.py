@@ -14,14 +14,13 @@ from starlette.websockets import WebSocket
 
 from treedb.config import Limits
 from treedb.database import Database
-from treedb.errors import NotFound, ProtocolError, TreeError
-from treedb.server.answers import http_refusal, http_refusal_headers
+from treedb.errors import CloseCode, NotFound, ProtocolError, TreeError
+from treedb.server.answers import JSON, http_refusal, http_refusal_headers
 from treedb.server.poll_client import PollClient
-from treedb.server.realtime import Realtime, Receiver, receive
+from treedb.server.realtime import Realtime, Receiver, receive, segments_late
 from treedb.server.send_door import door_of
 from treedb.server.upgrade import Upgrade
 
-UNSUPPORTED_DATA: Final = 1003  # RFC 6455, section 7.4.1
 UPGRADE_REQUIRED: Final = "Upgrade Required"
 
 
@@ -91,14 +90,14 @@ class WebSockets:
             try:
                 event = await self._next_event(websocket, receiver)
             except TimeoutError:
-                late = ProtocolError("The announced segments of a message did not come.")
-                receiver.fail(late)
+                receiver.fail(segments_late())
                 continue
             if event["type"] == "websocket.disconnect":
                 return
             text = event.get("text")
             if text is None:
-                found = ProtocolError("Messages are text, found binary.", UNSUPPORTED_DATA)
+                detail = "Messages are text, found binary."
+                found = ProtocolError(detail, CloseCode.UNSUPPORTED_DATA)
                 receiver.fail(found)
             else:
                 await receive(receiver, text)
@@ -115,6 +114,6 @@ async def refuse_handshake(websocket: WebSocket, error: TreeError) -> None:
     if "websocket.http.response" not in (websocket.scope.get("extensions") or {}):
         await websocket.close()
         return
-    headers = {**http_refusal_headers(error), "Content-Type": "application/json; charset=utf-8"}
+    headers = {**http_refusal_headers(error), "Content-Type": JSON}
     answer = Response(http_refusal(error), error.http_status, headers)
     await websocket.send_denial_response(answer)

@@ -17,6 +17,7 @@ import struct
 import msgpack
 
 from treedb.tree.arrays import is_plain
+from treedb.tree.small import is_small
 from treedb.tree.values import Value
 
 LONGEST = 510
@@ -66,6 +67,17 @@ def encode_value(value: Value) -> bytes:
     return packed
 
 
+def encode_in_parts(value: object) -> bytes | memoryview:
+    """Return the msgpack of a value of any size, so that other threads have their turn."""
+    if is_small(value):
+        small: bytes = msgpack.packb(value)
+        return small
+    packer = msgpack.Packer(autoreset=False)
+    _pack(packer, value)
+    large: memoryview = packer.getbuffer()
+    return large
+
+
 def encode_row(full: bytes, value: Value, packed: bytes) -> bytes:
     """Return what is stored for a row whose value is `value`, already packed as `packed`."""
     flags = PLAIN if is_plain(value) else 0
@@ -83,6 +95,21 @@ def decode_row(raw: bytes) -> Value:
 def row_is_plain(raw: bytes) -> bool:
     """Tell whether a row's plain form is the same as its export form."""
     return bool(raw[0] & PLAIN)
+
+
+def _pack(packer: msgpack.Packer, value: object) -> None:
+    if is_small(value):
+        packer.pack(value)
+    elif isinstance(value, dict):
+        packer.pack_map_header(len(value))
+        for key, child in value.items():
+            packer.pack(key)
+            _pack(packer, child)
+    else:
+        assert isinstance(value, list), "everything else is small"
+        packer.pack_array_header(len(value))
+        for item in value:
+            _pack(packer, item)
 
 
 def packed_value(raw: bytes) -> memoryview:

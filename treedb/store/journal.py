@@ -16,9 +16,11 @@ import msgpack
 
 from treedb.config import Limits
 from treedb.paths.path import Path
+from treedb.store.codec import encode_in_parts
 from treedb.tree.bookmark import BEGINNING, Bookmark
 from treedb.tree.commit import Commit
 from treedb.tree.patch import Patch
+from treedb.tree.small import is_small
 
 # Entries pruned for each one added: more than one, so that the journal shrinks to a lowered
 # limit, few enough that no write pays for it.
@@ -131,11 +133,15 @@ class JournalWriter:
         return _time_of(cursor.value()) < self.last_ms - self.limits.journal_age_ms
 
 
-def _encode(commit: Commit) -> bytes:
+def _encode(commit: Commit) -> bytes | memoryview:
     changes = [[path.format(), value] for path, value in commit.patch.changes]
-    entry = (commit.time_ms, commit.write_id, commit.author, changes, commit.rules)
-    raw: bytes = msgpack.packb((*entry, commit.derived) if commit.derived else entry)
-    return raw
+    entry: list[object] = [commit.time_ms, commit.write_id, commit.author, changes, commit.rules]
+    if commit.derived:
+        entry.append(commit.derived)
+    if len(changes) == 1 and is_small(changes[0][1]):
+        raw: bytes = msgpack.packb(entry)
+        return raw
+    return encode_in_parts(entry)
 
 
 def _decode(revision: int, raw: bytes) -> Commit:

@@ -53,20 +53,12 @@ class Member(NamedTuple):
 Found = Iterator[Member | None]
 
 
-def children_in_order(
-    tree: StoredTree, indexes: IndexReader, place: Path, query: Query
-) -> Iterator[tuple[str, Value]]:
+def members_in_order(tree: StoredTree, indexes: IndexReader, place: Path, query: Query) -> Found:
     """Yield the children in a query's range, in its order, the last one first if it keeps those.
 
-    The caller stops at the limit. The order must be covered by the indexes.
+    None is yielded where others may have their turn. The caller stops at the limit. The order must
+    be covered by the indexes.
     """
-    for member in members_in_order(tree, indexes, place, query):
-        if member is not None:
-            yield member.key, tree.assembled(member.node)
-
-
-def members_in_order(tree: StoredTree, indexes: IndexReader, place: Path, query: Query) -> Found:
-    """Yield the same children unassembled, and None where others may have their turn."""
     full = encode_path(place.keys)
     node = tree.node(full)
     if not isinstance(node, Inner):

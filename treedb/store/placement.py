@@ -200,7 +200,9 @@ def _surely_outgrows(value: Value, limit: int) -> bool:
         node = inner.pop()
         if isinstance(node, dict):
             size += LEAST_MEMBER_BYTES * len(node)
-            if size > limit:
-                return True
             inner.extend(node.values())
+        elif isinstance(node, str):
+            size += len(node)  # beside the one byte that is counted as its member's
+        if size > limit:
+            return True
     return False

@@ -14,11 +14,9 @@ from treedb.store.index_reader import IndexReader
 from treedb.store.ordered import Member, member_at, members_by_key, members_in_order
 from treedb.store.reading import Steps
 from treedb.store.stored_tree import Inner, StoredTree
-from treedb.tree.query import Query
+from treedb.tree.query import Chosen, Query
 from treedb.tree.query_order import Position
 from treedb.tree.values import Value
-
-Chosen = list[tuple[str, Value]]
 
 # Positions remembered beyond twice the limit before they are sorted and cut.
 SPARE = 500

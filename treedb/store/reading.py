@@ -22,6 +22,16 @@ Result = TypeVar("Result")
 Steps = Generator[None, None, Result]
 
 
+def end_of(steps: Steps[Result]) -> Result:
+    """Run steps to their end, when nobody waits for a turn; return what they come to."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            result: Result = end.value
+            return result
+
+
 def read_value(tree: StoredTree, path: Path, slice_rows: int) -> Steps[Value]:
     """Read the value at a place in export form, None when there is nothing."""
     slices = tree.slices_of(path, slice_rows)

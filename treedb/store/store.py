@@ -305,10 +305,6 @@ class Store:
         freed: int = self._environment.reader_check()
         return freed
 
-    def size_bytes(self) -> int:
-        """Return the size of the data file, by its name alone (it is never opened here)."""
-        return (self.directory / "data.mdb").stat().st_size
-
     def close(self) -> None:
         """Close the environment; no transaction may be open."""
         self._environment.close()

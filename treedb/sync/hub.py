@@ -16,11 +16,9 @@ from treedb.paths.trie import PathTrie
 from treedb.sync.delivery import Delivery, Listener, Watch
 from treedb.sync.place_views import PlaceViews
 from treedb.sync.view import Member, View
-from treedb.sync.window import Keys
+from treedb.sync.window import Keys, Learnt
 from treedb.tree.commit import Commit
 from treedb.tree.values import Value, value_at
-
-Learnt = list[tuple[Keys, Value]]
 
 
 class Hub:
@@ -82,7 +80,7 @@ class Hub:
         """
         if not len(self._places):
             return
-        touched: dict[PlaceViews, Learnt] = {}
+        touched: dict[PlaceViews, list[tuple[Keys, Value]]] = {}
         for path, value in commit.patch.changes:
             for place, views in self._places.along(path):
                 touched.setdefault(views, []).append((place.relative(path), value))

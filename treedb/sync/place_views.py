@@ -6,20 +6,18 @@ looked up, so that a commit to a list costs the windows it concerns and not all 
 A window that is not settled cannot tell, and is concerned always.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from treedb.paths.order import encode_key
 from treedb.paths.path import PRIORITY_KEY, Path
 from treedb.sync.spans import Spans
 from treedb.sync.view import View
-from treedb.sync.window import Keys
+from treedb.sync.window import Keys, Learnt
 from treedb.sync.window_fates import fates_of
 from treedb.tree.query import EVERYTHING, Query
 from treedb.tree.query_order import OrderBy
 from treedb.tree.values import Value
-
-Learnt = Sequence[tuple[Keys, Value]]
 
 
 @dataclass(slots=True, eq=False)

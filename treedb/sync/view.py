@@ -14,13 +14,21 @@ keeps a window (`window.py`) and is in one of three states:
 Reading anew may take long, and commits go on meanwhile: what they touch is noted for a next time.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from treedb.paths.path import Path
 from treedb.sync.delivery import Change, Delivery, Listener, Merge, Overwrite
-from treedb.sync.window import Changes, Keys, Need, Read, Window, touched_keys
-from treedb.tree.query import EVERYTHING, Query
+from treedb.sync.window import (
+    Changes,
+    Learnt,
+    Need,
+    Read,
+    Window,
+    touched_by_either,
+    touched_keys,
+)
+from treedb.tree.query import EVERYTHING, Chosen, Query
 from treedb.tree.values import Value
 
 # A listener, and the tag by which it tells its watches of one view apart.
@@ -78,7 +86,7 @@ class View:
 
     # What the view learns
 
-    def learn(self, changes: Sequence[tuple[Keys, Value]], revision: int) -> Delivery | Need | None:
+    def learn(self, changes: Learnt, revision: int) -> Delivery | Need | None:
         """Take a commit's changes, relative to the place.
 
         Returns what to tell the members, nothing, or what has to be read first: then `fill` or
@@ -102,14 +110,14 @@ class View:
         assert self.window is not None, "only a window needs anything"
         return self._learnt(self.window.fill(need, read, more), need.revision)
 
-    def unsettle(self, changes: Sequence[tuple[Keys, Value]], revision: int) -> None:
+    def unsettle(self, changes: Learnt, revision: int) -> None:
         """Note what a commit touched, until the window is read anew."""
         unseen, keys = self.unseen or Unseen(revision, revision, frozenset()), touched_keys(changes)
-        self.unseen = Unseen(unseen.since, revision, _both(unseen.keys, keys))
+        self.unseen = Unseen(unseen.since, revision, touched_by_either(unseen.keys, keys))
 
     # How a window begins, and begins anew
 
-    def begin(self, chosen: list[tuple[str, Value]], revision: int) -> bool:
+    def begin(self, chosen: Chosen, revision: int) -> bool:
         """Take what was read for a member at its revision; the first read begins the window.
 
         False when the window began at a later revision: the member has to read again, for it
@@ -132,17 +140,17 @@ class View:
         assert begun is not None, "a read that is given up has begun"
         later = self.unseen
         until = begun.until if later is None else later.until
-        keys = begun.keys if later is None else _both(begun.keys, later.keys)
+        keys = begun.keys if later is None else touched_by_either(begun.keys, later.keys)
         self.unseen = Unseen(begun.since, until, keys)
 
-    def finish_reading(self, chosen: list[tuple[str, Value]], revision: int) -> Delivery | None:
+    def finish_reading(self, chosen: Chosen, revision: int) -> Delivery | None:
         """Take the children chosen at a revision that is published; return what to tell."""
         seen, self.being_read = self.being_read, None
         assert seen is not None, "a read that ends has begun"
         assert self.window is not None, "a window that is read anew has begun"
         touched = seen.keys
         if self.unseen is not None and self.unseen.until <= revision:
-            touched, self.unseen = _both(touched, self.unseen.keys), None
+            touched, self.unseen = touched_by_either(touched, self.unseen.keys), None
         if any(seen.since <= member.after < revision for member in self.members.values()):
             touched = None  # they hold other children than the rest, so all get the whole window
         return self._delivery(self.window.reset(chosen, revision, touched), revision)
@@ -179,7 +187,7 @@ class View:
         return Delivery(self.place, change, revision, self.query)
 
 
-def _may_leave_a_fragment(window: Window, changes: Sequence[tuple[Keys, Value]]) -> bool:
+def _may_leave_a_fragment(window: Window, changes: Learnt) -> bool:
     """Tell whether a commit that is told in parts may leave its own sender with a wrong window.
 
     Firebase's JavaScript SDK lays its unanswered writes over what it is told. While a window has
@@ -190,7 +198,3 @@ def _may_leave_a_fragment(window: Window, changes: Sequence[tuple[Keys, Value]])
         len(keys) > 1 and keys[0] not in window and value is not None for keys, value in changes
     )
     return is_below_others and any(keys[:1] and keys[0] in window for keys, _ in changes)
-
-
-def _both(one: frozenset[str] | None, other: frozenset[str] | None) -> frozenset[str] | None:
-    return None if one is None or other is None else one | other

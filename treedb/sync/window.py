@@ -45,6 +45,8 @@ from treedb.tree.values import Value, children, with_value_at
 
 Keys: TypeAlias = tuple[str, ...]
 Child: TypeAlias = tuple[str, Value]
+# What is learnt of one commit, as keys below the place.
+Learnt: TypeAlias = Sequence[tuple[Keys, Value]]
 # What listeners are told of one commit, as keys below the place: one place, or several merged.
 Changes: TypeAlias = tuple[tuple[Keys, Value], ...]
 
@@ -102,6 +104,13 @@ def touched_keys(changes: Iterable[tuple[Keys, Value]]) -> frozenset[str] | None
     return frozenset(key for (key,) in heads if key != PRIORITY_KEY)
 
 
+def touched_by_either(
+    one: frozenset[str] | None, other: frozenset[str] | None
+) -> frozenset[str] | None:
+    """Return which children two commits touch, None when one of them replaces the place."""
+    return None if one is None or other is None else one | other
+
+
 class Window:
     """The children that a query chooses at one place, as of a revision."""
 
@@ -150,7 +159,7 @@ class Window:
         moved, self._moved = self._moved, set()
         return moved
 
-    def apply(self, changes: Sequence[tuple[Keys, Value]], revision: int) -> Changes | Need:
+    def apply(self, changes: Learnt, revision: int) -> Changes | Need:
         """Take a commit's changes, cut to the place; return what to tell, or what to read first.
 
         A commit that the window has seen already changes nothing.

@@ -8,6 +8,7 @@ JavaScript SDK, `ChildrenNode.val`.
 import re
 from collections.abc import Sequence
 
+from treedb.tree.forms import Form
 from treedb.tree.values import Value
 
 _INDEX = re.compile("0|[1-9][0-9]*", re.ASCII)
@@ -36,6 +37,11 @@ def to_plain(value: Value) -> object:
     if length is None:
         return plain_members
     return [plain_members.get(str(index)) for index in range(length)]
+
+
+def in_form(value: Value, form: Form) -> object:
+    """Return the value in a form."""
+    return to_plain(value) if form is Form.PLAIN else value
 
 
 def is_plain(value: Value) -> bool:

@@ -1,4 +1,4 @@
-"""Parse large JSON text in parts, so that no single call keeps other threads waiting.
+"""Parse and write large JSON text in parts, so that no single call keeps other threads waiting.
 
 The codec holds the interpreter's lock for as long as one call takes, two seconds for 100 MB of
 small values. So text is cut where a cut is known to be right, behind the comma of a member or an
@@ -26,21 +26,24 @@ from typing import Final
 import orjson
 
 from treedb.errors import InvalidJson, TooDeep
-from treedb.tree.json_text import parse_json
+from treedb.tree.json_text import format_json, parse_json
+from treedb.tree.small import is_long_text, is_small
 
 PART_BYTES: Final = 128 * 1024  # at most 4 ms for the expressions and the codec
 STRING_BYTES: Final = 64 * 1024 * 1024  # 10 MiB of characters, six bytes for each
+TOGETHER: Final = 32  # small members or items that are written by one call
 LEVELS: Final = 40  # objects and arrays in one another; data ends at 32 levels
 
 _SPACE: Final = rb"[ \t\n\r]*+"
-_STRING: Final = rb'"(?:[^"\\]++|\\.)*+"'
+# The first quote ends the string unless a backslash stands before it; then it is read by escapes.
+_STRING: Final = rb'"(?:[^"]*+(?<!\\)"|[^"\\]*+(?:\\.[^"\\]*+)*+")'
 
 
 def _nested(levels: int) -> bytes:
     """Return the expression of an object or array with so many levels inside at most."""
-    inner = rb'[^{}\[\]"]++|' + _STRING
     below = b"|" + _nested(levels - 1) if levels else b""
-    return rb"[{\[](?:" + inner + below + rb")*+[}\]]"
+    between = rb'[^{}\[\]"]*+'
+    return rb"[{\[]" + between + b"(?:(?:" + _STRING + below + b")" + between + rb")*+[}\]]"
 
 
 _VALUE: Final = b"(?:" + _STRING + b"|" + _nested(LEVELS) + rb'|[^ \t\n\r,:{}\[\]"]++)'
@@ -60,6 +63,54 @@ def parse_large_json(body: bytes, part_bytes: int = PART_BYTES) -> object:
     TooDeep, beside what `parse_json` raises, for more levels than any value may have.
     """
     return parse_json(body) if len(body) <= part_bytes else _Parse(body, part_bytes).value()
+
+
+def format_large_json(value: object) -> bytes:
+    """Write as `format_json` does."""
+    parts: list[bytes] = []
+    _format(value, parts)
+    return b"".join(parts)
+
+
+def _format(value: object, parts: list[bytes]) -> None:
+    if isinstance(value, dict) and not is_small(value):
+        _format_object(value, parts)
+    elif isinstance(value, list) and not is_small(value):
+        _format_array(value, parts)
+    else:
+        parts.append(format_json(value))
+
+
+def _format_object(value: dict[str, object], parts: list[bytes]) -> None:
+    before, small = b"{", {}
+    for key, child in value.items():
+        child_is_small = is_small(child)
+        if child_is_small:
+            small[key] = child
+        if small and (len(small) == TOGETHER or not child_is_small or is_long_text(child)):
+            parts += (before, format_json(small)[1:-1])
+            before, small = b",", {}
+        if not child_is_small:
+            parts += (before, format_json(key), b":")
+            _format(child, parts)
+            before = b","
+    parts += (before, format_json(small)[1:-1], b"}") if small else (b"}",)
+
+
+def _format_array(value: list[object], parts: list[bytes]) -> None:
+    before, small = b"[", []
+    for item in value:
+        item_is_small = is_small(item)
+        if item_is_small:
+            small.append(item)
+        if small and (len(small) == TOGETHER or not item_is_small or is_long_text(item)):
+            parts += (before, format_json(small)[1:-1])
+            before, small = b",", []
+        if not item_is_small:
+            parts.append(before)
+            _format(item, parts)
+            before = b","
+    parts += (before, format_json(small)[1:-1], b"]") if small else (b"]",)
 
 
 class _Parse:

@@ -14,7 +14,7 @@ Source: Firebase's "Work with lists of data", and its JavaScript SDK.
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
-from typing import Final
+from typing import Final, TypeAlias
 
 from treedb.paths.order import sort_keys
 from treedb.tree.query_order import (
@@ -26,6 +26,9 @@ from treedb.tree.query_order import (
     low_position,
 )
 from treedb.tree.values import Value, children
+
+# The children that a query chooses, in its order.
+Chosen: TypeAlias = list[tuple[str, Value]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +74,7 @@ class Query:
             return False
         return self.high is None or position < self.high
 
-    def select(self, members: Iterable[tuple[str, Value]]) -> list[tuple[str, Value]]:
+    def select(self, members: Iterable[tuple[str, Value]]) -> Chosen:
         """Return those of a place's children that are chosen, in the query's order."""
         placed = [(self.position(key, child), key, child) for key, child in members]
         placed = [member for member in placed if self.admits(member[0])]

@@ -6,9 +6,12 @@ value or a priority. Source: Firebase's REST reference, "Server Values", and Jav
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import TypeAlias
 
 from treedb.errors import NotFinite
+from treedb.paths.path import Path
+from treedb.tree.reader import Reader
 from treedb.tree.values import Leaf, Value, canonical_number, leaf_of
 
 # Returns the present value some keys below the place that is written; ".priority" may come last.
@@ -22,6 +25,15 @@ def resolve(value: Value, current_at: CurrentAt, now_ms: int) -> Value:
     increment passes the largest double.
     """
     return _resolve(value, current_at, now_ms, ())
+
+
+def resolve_at(path: Path, value: Value, reader: Reader, now_ms: int) -> Value:
+    """Return the value for a place, its increments counted from what a tree has there."""
+    return resolve(value, partial(_current, reader, path), now_ms)
+
+
+def _current(reader: Reader, place: Path, keys: tuple[str, ...]) -> Value:
+    return reader.get(place.join(keys))
 
 
 def _resolve(value: Value, current_at: CurrentAt, now_ms: int, keys: tuple[str, ...]) -> Value:

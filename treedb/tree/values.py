@@ -8,8 +8,9 @@ priority is written in Firebase's export form:
 
 Normal form: nothing empty inside an object, arrays are objects of integer keys, ".priority" comes
 first and then the children in key order, keys are legal, depth is bounded, and a number has one
-spelling: integral and at most 2^53 in magnitude it is an int, else a float, and -0 is 0. Values
-are never changed in place: change makes a new dict, which shares what stayed the same.
+spelling: integral and at most 2^53 in magnitude it is an int, else a float, and -0 is 0. A server
+value that nobody has filled in yet, {".sv": ...}, is a leaf and may be a priority. Values are never
+changed in place: change makes a new dict, which shares what stayed the same.
 """
 
 import math
@@ -83,7 +84,7 @@ def canonical_number(number: float) -> int | float:
 
 def is_object(value: Value) -> bool:
     """Tell whether a value has children."""
-    return isinstance(value, dict) and ".value" not in value
+    return isinstance(value, dict) and ".value" not in value and ".sv" not in value
 
 
 def children(value: Value) -> Iterator[tuple[str, Value]]:
@@ -138,30 +139,31 @@ def with_value_at(value: Value, keys: Sequence[str], new: Value) -> Value:
     if not keys:
         return new
     if keys[0] == ".priority":
-        assert new is None or isinstance(new, str | int | float), "a priority is a leaf"
+        assert not is_object(new), "a priority is a leaf"
         return with_priority(value, new)
     old = value.get(keys[0]) if isinstance(value, dict) else None
     child = with_value_at(old, keys[1:], new)
     return value if child is old else _with_child(value, keys[0], child)
 
 
-def with_priority(value: Value, priority: Priority | None) -> Value:
+def with_priority(value: Value, priority: Value) -> Value:
     """Return the value with another priority, or with none; nothing has no priority."""
+    if isinstance(value, dict) and ".value" in value:
+        value = value[".value"]
+    if priority is None:
+        return dict(children(value)) if is_object(value) else value
     if value is None:
         return None
-    if not isinstance(value, dict):
-        return value if priority is None else {".value": value, ".priority": priority}
-    if ".value" in value:
-        return with_priority(value[".value"], priority)
-    if priority is None:
-        return dict(children(value))
+    if not is_object(value):
+        return {".value": value, ".priority": priority}
     return {".priority": priority, **dict(children(value))}
 
 
 def _with_child(value: Value, key: str, child: Value) -> Value:
-    if not isinstance(value, dict) or ".value" in value:
+    priority = value.get(".priority") if isinstance(value, dict) else None
+    if not isinstance(value, dict) or not is_object(value):
         assert child is not None, "a leaf has no child to remove"
-        return with_priority({key: child}, priority_of(value))
+        return with_priority({key: child}, priority)
     if child is None:
         rest = {name: member for name, member in value.items() if name != key}
         return None if not rest or rest.keys() == {".priority"} else rest
@@ -174,7 +176,7 @@ def _with_child(value: Value, key: str, child: Value) -> Value:
     new: dict[str, Value] = {key: child}
     before = {name: value[name] for name in keys[:position]}
     after = {name: value[name] for name in keys[position:]}
-    return with_priority(before | new | after, priority_of(value))
+    return with_priority(before | new | after, priority)
 
 
 # Normal form.

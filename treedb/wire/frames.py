@@ -12,9 +12,8 @@ A lone `0` is a keep-alive. Everything else is a message of its own.
 import re
 
 from treedb.config import Limits
-from treedb.errors import ProtocolError
+from treedb.errors import CloseCode, ProtocolError
 
-TOO_BIG = 1009  # RFC 6455, section 7.4.1: the message is too big to process
 _DIGITS = re.compile(r"[0-9]+")
 
 
@@ -63,7 +62,8 @@ class Assembler:
         most = self._limits.segments
         if len(frame) > len(str(most)) or int(frame) > most:
             raise ProtocolError(
-                f"A message of {frame[:8]} segments was announced, the limit is {most}.", TOO_BIG
+                f"A message of {frame[:8]} segments was announced, the limit is {most}.",
+                CloseCode.TOO_BIG,
             )
         return int(frame)
 
@@ -74,7 +74,8 @@ class Assembler:
         most = self._limits.realtime_write_bytes
         if self._size_bytes > most:
             raise ProtocolError(
-                f"The message has {self._size_bytes} bytes or more, the limit is {most}.", TOO_BIG
+                f"The message has {self._size_bytes} bytes or more, the limit is {most}.",
+                CloseCode.TOO_BIG,
             )
 
     def _take(self) -> str:

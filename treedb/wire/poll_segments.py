@@ -16,8 +16,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from treedb.config import Limits
-from treedb.errors import ProtocolError
-from treedb.wire.frames import TOO_BIG
+from treedb.errors import CloseCode, ProtocolError
 from treedb.wire.poll import Segment
 
 _STANDARD: Final = str.maketrans("-_.", "+/=")
@@ -66,18 +65,20 @@ class PollSegments:
             raise ProtocolError(
                 f"A message of {segment.total} segments was announced, from 1 to {most} are "
                 "allowed.",
-                TOO_BIG,
+                CloseCode.TOO_BIG,
             )
         if segment.number >= self._next + self._limits.poll_segments_ahead:
             raise ProtocolError(
-                f"Segment {segment.number} came, and {self._next} is still missing.", TOO_BIG
+                f"Segment {segment.number} came, and {self._next} is still missing.",
+                CloseCode.TOO_BIG,
             )
         self._ahead[segment.number] = segment
         self._size_chars += len(segment.text)
         most_bytes = self._limits.realtime_write_bytes
         if self._size_chars > _encoded_chars(most_bytes):
             raise ProtocolError(
-                f"The segments are those of more than {most_bytes} bytes, the limit.", TOO_BIG
+                f"The segments are those of more than {most_bytes} bytes, the limit.",
+                CloseCode.TOO_BIG,
             )
 
     def _append(self, segment: Segment) -> None:

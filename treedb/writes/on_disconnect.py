@@ -18,19 +18,17 @@ The values are in normal form but for their server values, which stay as they ar
 connection ends.
 """
 
-from collections.abc import Iterator, Sequence
-from functools import partial
+from collections.abc import Iterator
 
 from treedb.config import Limits
 from treedb.errors import PayloadTooLarge, TreeError
-from treedb.paths.order import sort_keys
-from treedb.paths.path import PRIORITY_KEY, ROOT, Path
+from treedb.paths.path import ROOT, Path
 from treedb.rules.authority import Authority, Caller
 from treedb.store.kept_sessions import Entries, KeptSession, encode_session
 from treedb.tree.patch import Patch
 from treedb.tree.reader import Reader
-from treedb.tree.server_values import resolve
-from treedb.tree.values import Value, children
+from treedb.tree.server_values import resolve_at
+from treedb.tree.values import Value, children, is_object, with_value_at
 from treedb.writes.derive import derive
 from treedb.writes.plan import plan
 from treedb.writes.request import Write
@@ -57,7 +55,7 @@ def with_set(entries: Entries, path: Path, value: Value) -> Entries:
     """Return the set after a set of one place; None removes."""
     above = _above(entries, path)
     if above is not None:
-        return {**entries, above: _changed(entries[above], above.relative(path), value)}
+        return {**entries, above: with_value_at(entries[above], above.relative(path), value)}
     return {**_outside(entries, path), path: value}
 
 
@@ -86,7 +84,7 @@ def plan_end(session: KeptSession, reader: Reader, authority: Authority, now_ms:
     changes: list[tuple[Path, Value]] = []
     for path, value in session.entries.items():
         try:
-            resolved = resolve(value, partial(_value_below, reader, path), now_ms)
+            resolved = resolve_at(path, value, reader, now_ms)
             plan(Write(path, ((path, resolved),), caller=caller), reader, authority, now_ms)
         except TreeError:
             continue
@@ -113,10 +111,6 @@ def _derived(changes: list[tuple[Path, Value]], reader: Reader, authority: Autho
     return patch
 
 
-def _value_below(reader: Reader, base: Path, keys: Sequence[str]) -> Value:
-    return reader.get(base.join(keys))
-
-
 def _above(entries: Entries, path: Path) -> Path | None:
     """Find the one place of the set that a path lies below."""
     for depth in range(len(path.keys)):
@@ -132,7 +126,7 @@ def _outside(entries: Entries, path: Path) -> Entries:
 
 def _parted(place: Path, value: Value, cancelled: Path) -> Iterator[tuple[Path, Value]]:
     """Yield what still waits of a value once a place below it is cancelled."""
-    if _is_leaf(value):
+    if value is not None and not is_object(value):
         yield place, value
         return
     for key, child in children(value):
@@ -143,43 +137,3 @@ def _parted(place: Path, value: Value, cancelled: Path) -> Iterator[tuple[Path, 
             yield from _parted(below, child, cancelled)
         else:
             yield below, child
-
-
-# Values with server values in them, which `tree.values` does not know.
-
-
-def _changed(value: Value, keys: Sequence[str], new: Value) -> Value:
-    """Return the value after `new` is set some keys below; ".priority" may come last."""
-    if not keys:
-        return new
-    if keys[0] == PRIORITY_KEY:
-        return _with_priority(value, new)
-    members = {} if _is_leaf(value) else dict(children(value))
-    old = members.pop(keys[0], None)
-    child = _changed(old, keys[1:], new)
-    if child is old:
-        return value
-    if child is not None:
-        members[keys[0]] = child
-    if not members:
-        return None
-    priority = value.get(PRIORITY_KEY) if isinstance(value, dict) else None
-    return _with_priority({key: members[key] for key in sort_keys(members)}, priority)
-
-
-def _with_priority(value: Value, priority: Value) -> Value:
-    if isinstance(value, dict) and ".value" in value:
-        value = value[".value"]
-    if value is None:
-        return None
-    if _is_leaf(value):
-        return value if priority is None else {".value": value, PRIORITY_KEY: priority}
-    members = dict(children(value))
-    return members if priority is None else {PRIORITY_KEY: priority, **members}
-
-
-def _is_leaf(value: Value) -> bool:
-    """Tell whether there are no children; nothing at all is an object without any."""
-    if not isinstance(value, dict):
-        return value is not None
-    return ".value" in value or ".sv" in value

@@ -4,7 +4,6 @@ All policy of writing is here, and it is pure: the writer asks it inside the wri
 what it reads is what the write will change.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -14,7 +13,7 @@ from treedb.rules.authority import Authority, Operation
 from treedb.tree.hashing import matches_hash
 from treedb.tree.patch import Patch
 from treedb.tree.reader import Reader
-from treedb.tree.server_values import resolve
+from treedb.tree.server_values import resolve_at
 from treedb.tree.values import Value
 from treedb.writes.derive import derive
 from treedb.writes.json_patch import JsonPatch
@@ -48,10 +47,7 @@ def plan(write: Write, reader: Reader, authority: Authority, now_ms: int) -> Pla
     changes = _changes(write, reader, authority, now_ms)
     if write.has_server_values:
         # Increments count from the tree before this write, all of them.
-        changes = tuple(
-            (path, resolve(value, partial(_value_below, reader, path), now_ms))
-            for path, value in changes
-        )
+        changes = tuple((path, resolve_at(path, value, reader, now_ms)) for path, value in changes)
     named = Patch(changes)
     operation = Operation(write.operation, write.path)
     permit = partial(authority.permit_write, before=reader, caller=write.caller, now_ms=now_ms)
@@ -99,7 +95,3 @@ def _check_owner(path: Path, reader: Reader) -> None:
             f"there is nothing at {owner}, so it cannot have a priority; set its value first, or "
             'value and priority together: {".value": ..., ".priority": ...}'
         )
-
-
-def _value_below(reader: Reader, base: Path, keys: Sequence[str]) -> Value:
-    return reader.get(base.join(keys))

@@ -1,15 +1,15 @@
 /** Queries against a running server in development mode: TREEDB_URL=http://localhost:9000. */
 
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 
 import * as treedb from '../index.js';
 import { Chance, SEED } from '../testing/chance.js';
+import { connecting, until } from '../testing/live.js';
 import { naiveKeys } from '../testing/naive_query.js';
 import { Replay } from '../testing/replay.js';
 
-const { connect, limitToFirst, limitToLast, orderByChild, orderByKey, query } = treedb;
-const { TREEDB_URL } = process.env;
+const { limitToFirst, limitToLast, orderByChild, orderByKey, query } = treedb;
 const NAMESPACE = `test-queries-${Date.now().toString(36)}`;
 const STEPS = 150;
 const KEYS = ['1', '2', '10', '-3', 'a', 'b', 'c', 'é', '😀'];
@@ -38,34 +38,13 @@ const QUERIES = [
   ],
 ];
 
-const open = [];
-const database = () => {
-  const made = connect(TREEDB_URL, { namespace: NAMESPACE });
-  open.push(made);
-  return made;
-};
-const until = async (condition, what) => {
-  const end = Date.now() + 10_000;
-  while (!condition()) {
-    assert.ok(Date.now() < end, `waited 10 s for ${what()}`);
-    await new Promise((resolve) => {
-      setTimeout(resolve, 5);
-    });
-  }
-};
+const database = connecting(NAMESPACE);
 const isSame = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 const keysOf = (snapshot) => [...snapshot].map(({ key }) => key);
 const exported = (value, priority) =>
   typeof value === 'object'
     ? { ...value, '.priority': priority }
     : { '.value': value, '.priority': priority };
-
-before(() => {
-  assert.ok(TREEDB_URL, 'set TREEDB_URL to the address of a server, as http://localhost:9000');
-});
-after(() => {
-  for (const made of open) made.close();
-});
 
 test('a query is read in its order', async () => {
   const list = database().ref('/read');

@@ -1,11 +1,11 @@
 /** Under rules, against a running server in development mode: TREEDB_URL=http://localhost:9000. */
 
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { before, test } from 'node:test';
 
-import { connect, serverTimestamp } from '../index.js';
+import { serverTimestamp } from '../index.js';
+import { connecting, TREEDB_URL } from '../testing/live.js';
 
-const { TREEDB_URL } = process.env;
 const NAMESPACE = `rules-${Date.now().toString(36)}`;
 const RULES = {
   rules: {
@@ -14,15 +14,10 @@ const RULES = {
     stamps: { '.write': 'auth != null', $stamp: { '.validate': 'newData.val() == now' } },
   },
 };
-const open = [];
 const base64url = (value) => Buffer.from(JSON.stringify(value)).toString('base64url');
 const tokenOf = (uid) => `${base64url({ alg: 'none' })}.${base64url({ sub: uid })}.`;
 
-const database = (options = {}) => {
-  const made = connect(TREEDB_URL, { namespace: NAMESPACE, ...options });
-  open.push(made);
-  return made;
-};
+const database = connecting(NAMESPACE);
 const owner = async (path, content) => {
   const headers = { authorization: 'Bearer owner' };
   const body = JSON.stringify(content);
@@ -55,9 +50,6 @@ const denied = { name: 'TreeError', code: 'PERMISSION_DENIED' };
 before(async () => {
   console.warn = () => {}; // the server says why it denies, and the client warns of that
   await owner('.settings/rules', RULES);
-});
-after(() => {
-  for (const each of open) each.close();
 });
 
 test('nobody may do nothing, a user what is theirs', async () => {

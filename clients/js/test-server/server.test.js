@@ -1,28 +1,14 @@
 /** Against a running server in development mode: TREEDB_URL=http://localhost:9000. */
 
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 
-import { connect, increment, serverTimestamp } from '../index.js';
+import { increment, serverTimestamp } from '../index.js';
+import { connecting, until } from '../testing/live.js';
 
-const { TREEDB_URL } = process.env;
 const NAMESPACE = `test-${Date.now().toString(36)}`;
-const open = [];
 
-const database = () => {
-  const made = connect(TREEDB_URL, { namespace: NAMESPACE });
-  open.push(made);
-  return made;
-};
-const until = async (condition, what) => {
-  const end = Date.now() + 10_000;
-  while (!condition()) {
-    assert.ok(Date.now() < end, `waited 10 s for ${what()}`);
-    await new Promise((resolve) => {
-      setTimeout(resolve, 5);
-    });
-  }
-};
+const database = connecting(NAMESPACE);
 const listen = (ref) => {
   const heard = [];
   ref.onValue(
@@ -44,13 +30,6 @@ const isSame = (a, b) => {
     return false;
   }
 };
-
-before(() => {
-  assert.ok(TREEDB_URL, 'set TREEDB_URL to the address of a server, as http://localhost:9000');
-});
-after(() => {
-  for (const made of open) made.close();
-});
 
 test('every kind of value comes back as it was written', async () => {
   const ref = database().ref('/values');
@@ -175,8 +154,7 @@ test('what was written and what changed offline arrives after going online', asy
 });
 
 test('namespaces are apart', async () => {
-  const elsewhere = connect(TREEDB_URL, { namespace: `${NAMESPACE}-b` });
-  open.push(elsewhere);
+  const elsewhere = database({ namespace: `${NAMESPACE}-b` });
   await database().ref('/here').set(1);
   assert.equal((await elsewhere.ref('/here').get()).exists(), false);
 });

@@ -1,14 +1,14 @@
 /** Writes, transactions and connections that end, against a running server (see server.test.js). */
 
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 
-import { connect, increment, keepSynced, onDisconnect, serverTimestamp } from '../index.js';
+import { increment, keepSynced, onDisconnect, serverTimestamp } from '../index.js';
 import { findSocketClass } from '../socket_class.js';
+import { connecting, pause, until } from '../testing/live.js';
 
-const { TREEDB_URL } = process.env;
 const NAMESPACE = `test-writes-${Date.now().toString(36)}`;
-const open = [];
+const database = connecting(NAMESPACE);
 
 /** A database, and how to kill its socket without a word. */
 const killable = async () => {
@@ -20,25 +20,10 @@ const killable = async () => {
       sockets.push(this);
     }
   }
-  const made = connect(TREEDB_URL, { namespace: NAMESPACE, WebSocket: Socket });
-  open.push(made);
-  return { database: made, kill: () => sockets.at(-1).close() };
-};
-const database = () => {
-  const made = connect(TREEDB_URL, { namespace: NAMESPACE });
-  open.push(made);
-  return made;
-};
-const pause = (ms) =>
-  new Promise((resolve) => {
-    setTimeout(resolve, ms);
-  });
-const until = async (condition, what) => {
-  const end = Date.now() + 20_000;
-  while (!condition()) {
-    assert.ok(Date.now() < end, `waited 20 s for ${what()}`);
-    await pause(5);
-  }
+  return {
+    database: database({ WebSocket: Socket }),
+    kill: () => sockets.at(-1).close(),
+  };
 };
 const heardFrom = (ref) => {
   const heard = [];
@@ -62,13 +47,6 @@ async function countUp(ref) {
     }
   }
 }
-
-before(() => {
-  assert.ok(TREEDB_URL, 'set TREEDB_URL to the address of a server, as http://localhost:9000');
-});
-after(() => {
-  for (const made of open) made.close();
-});
 
 test('20 clients that increment 100 times each by transaction come to 2,000', async () => {
   const refs = Array.from({ length: 20 }, () => database().ref('/counter'));

@@ -1,12 +1,11 @@
 // Rules as the official SDK meets them: who may, who may not, and who is told why.
 import assert from "node:assert/strict";
 import { after, before, mock, test } from "node:test";
-import { Component } from "@firebase/component";
-import { _addComponent } from "firebase/app";
 import {
   enableLogging, get, onValue, push, ref, remove, runTransaction, serverTimestamp, set, update,
 } from "firebase/database";
 import { client, clientOf, endClients, putRules, shown } from "./clients.mjs";
+import { signable } from "./signable.mjs";
 
 const NAMESPACE = "ruled";
 const RULES = {
@@ -164,35 +163,17 @@ test("a listen ends when other rules come into force", async () => {
   await assert.rejects(set(ref(ann, "place"), 2), DENIED);
 });
 
-/** Give an app what `firebase/auth` would: tokens, and news of them. Returns a way to change it. */
-function signable(app) {
-  const encode = (part) => Buffer.from(JSON.stringify(part)).toString("base64url");
-  const listeners = new Set();
-  let token = null;
-  const provider = {
-    getToken: async () => (token === null ? null : { accessToken: token }),
-    getUid: () => null,
-    addAuthTokenListener: (listener) => { listeners.add(listener); listener(token); },
-    removeAuthTokenListener: (listener) => { listeners.delete(listener); },
-  };
-  _addComponent(app, new Component("auth-internal", () => provider, "PRIVATE"));
-  return (uid) => {
-    token = uid === null ? null : `${encode({ alg: "none" })}.${encode({ sub: uid })}.`;
-    for (const listener of listeners) listener(token);
-  };
-}
-
 test("signing out takes the rights away, signing in brings others", async () => {
   await set(ref(owner, "users"), { ann: "hers", bob: "his" });
   let signIn;
   const db = client(NAMESPACE, (app) => { signIn = signable(app); });
-  signIn("ann");
+  signIn({ sub: "ann" });
   const next = listen(ref(db, "users/ann"));
   assert.equal(await next(), "hers");
   signIn(null);
   assert.equal((await next()).code, "PERMISSION_DENIED");
   await assert.rejects(set(ref(db, "users/ann"), 1), DENIED);
-  signIn("bob");
+  signIn({ sub: "bob" });
   assert.equal(await listen(ref(db, "users/bob"))(), "his");
   await assert.rejects(get(ref(db, "users/ann")), /Permission denied/);
 });
