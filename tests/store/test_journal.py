@@ -9,7 +9,7 @@ import pytest
 
 from treedb.config import DEFAULT_LIMITS, Limits
 from treedb.paths.path import Path
-from treedb.store.journal import PRUNED_FOR_ONE, encode_revision
+from treedb.store.journal import PRUNED_FOR_ONE, OldestTime, encode_revision
 from treedb.store.store import Store
 from treedb.tree.commit import Commit
 from treedb.tree.patch import Patch
@@ -101,6 +101,21 @@ def test_old_entries_are_pruned_but_never_the_last(store: Store) -> None:
     assert revisions(store) == [4]
     append(store, *numbered(5, 5, time_ms=5000))
     assert revisions(store) == [5]
+
+
+def test_the_oldest_entry_is_read_once_and_the_next_when_it_is_the_oldest(store: Store) -> None:
+    append(store, *numbered(1, 1, time_ms=7), *numbered(2, 2, time_ms=9))
+    oldest = OldestTime()
+    with store.transaction() as transaction:
+        journal = transaction.journal
+        cursor = journal.transaction.cursor(journal.database)
+        assert cursor.first()
+        assert oldest.time_at(cursor) == 7
+        journal.transaction.put(encode_revision(1), b"not read again", db=journal.database)
+        assert cursor.first()
+        assert oldest.time_at(cursor) == 7
+        cursor.delete()
+        assert oldest.time_at(cursor) == 9
 
 
 @pytest.mark.parametrize("store", [replace(LIMITS, journal_bytes=64 * 1024)], indirect=True)

@@ -7,7 +7,7 @@ their `$` everywhere, as in the expressions that use them.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Self
 
 from treedb.config import DEFAULT_LIMITS
@@ -20,9 +20,17 @@ _is_name: Final = re.compile(r"\$[A-Za-z0-9_]+").fullmatch
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """A path whose keys starting with `$` stand for any key; each name stands once."""
+    """A path whose keys starting with `$` stand for any key; each name stands once.
+
+    `names` are the names in the order they stand, each with its `$`.
+    """
 
     keys: tuple[str, ...]
+    names: tuple[str, ...] = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        # Asked for with every entry of a mirror that is met.
+        object.__setattr__(self, "names", tuple(filter(is_name, self.keys)))
 
     @classmethod
     def parse(cls, text: str) -> Self:
@@ -55,11 +63,6 @@ class Pattern:
     def __str__(self) -> str:
         return self.format()
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """List the names in the order they stand, each with its `$`."""
-        return tuple(filter(is_name, self.keys))
-
     def match(self, path: Path) -> dict[str, str] | None:
         """Return what the names stand for in a path of the same depth, None if it differs.
 
@@ -77,9 +80,8 @@ class Pattern:
 
     def fill(self, bindings: Mapping[str, str]) -> Path:
         """Put keys in the names' places; the keys are known to be legal, more names are fine."""
-        missing = [name for name in self.names if name not in bindings]
-        assert not missing, f"no binding for {missing} in {self}"
-        return Path(tuple(bindings[key] if is_name(key) else key for key in self.keys))
+        assert bindings.keys() >= set(self.names), f"no binding for some name of {self}"
+        return Path(tuple([bindings[key] if key[0] == "$" else key for key in self.keys]))
 
 
 def is_name(key: str) -> bool:

@@ -9,7 +9,7 @@ is, and the format of the folder, which tells what has to be written anew, staye
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import lmdb
 import msgpack
@@ -94,12 +94,28 @@ class JournalReader:
 
 
 @dataclass(slots=True)
+class OldestTime:
+    """The time of the oldest entry, remembered: every write asks, and the entry may be large."""
+
+    key: bytes = b""
+    time_ms: int = 0
+
+    def time_at(self, cursor: "lmdb.Cursor[bytes]") -> int:
+        """Return the time of the entry that a cursor is at."""
+        key = cursor.key()
+        if key != self.key:
+            self.key, self.time_ms = key, _time_of(cursor.value())
+        return self.time_ms
+
+
+@dataclass(slots=True)
 class JournalWriter:
     """Append to the journal within one write transaction, and prune its old end."""
 
     transaction: "lmdb.Transaction[bytes]"
     database: "lmdb._Database"
     limits: Limits
+    oldest: OldestTime = field(default_factory=OldestTime)
     appended: int = 0
     last_ms: int = 0
 
@@ -130,7 +146,7 @@ class JournalWriter:
             return True
         if pages * stat["psize"] > self.limits.journal_bytes:
             return True
-        return _time_of(cursor.value()) < self.last_ms - self.limits.journal_age_ms
+        return self.oldest.time_at(cursor) < self.last_ms - self.limits.journal_age_ms
 
 
 def _encode(commit: Commit) -> bytes | memoryview:

@@ -28,7 +28,7 @@ from treedb.store.index_definitions import (
 from treedb.store.index_entries import IndexEntries
 from treedb.store.index_reader import IndexReader
 from treedb.store.index_upkeep import IndexUpkeep
-from treedb.store.journal import JournalReader, JournalWriter
+from treedb.store.journal import JournalReader, JournalWriter, OldestTime
 from treedb.store.kept_derived import (
     KeptBackfill,
     KeptCheck,
@@ -131,7 +131,7 @@ class WriteTransaction:
         self._entries = IndexEntries(transaction, store.index)
         self._definitions = DefinitionStore(transaction, store.meta)
         self._upkeep = self._new_upkeep()
-        self._journal = JournalWriter(transaction, store.journal, store.limits)
+        self._journal = JournalWriter(transaction, store.journal, store.limits, store.oldest)
         self.journal = JournalReader(transaction, store.journal)
         self.revision = self.journal.revision()
         self.is_changed = False
@@ -271,6 +271,7 @@ class Store:
         self.journal = environment.open_db(b"journal")
         self.meta = environment.open_db(b"meta")
         self.sessions = environment.open_db(b"sessions")
+        self.oldest = OldestTime()
         self._gate = threading.Lock()
         self._transactions = 0
 

@@ -78,7 +78,8 @@ def _differences(counter: Counter, patch: Patch, reader: Reader, after: Reader) 
                 continue
             met.add(entry)
             place = counter.place.fill(names)
-            change = after.exists(entry) - reader.exists(entry)
+            is_there = value is not None if entry == path else after.exists(entry)
+            change = is_there - reader.exists(entry)
             differences[place] = differences.get(place, 0) + change
     return differences
 

@@ -115,19 +115,19 @@ def mend_some(
     """Go on with a backfill by at most so many entries."""
     changes: list[Change] = []
     conflicts: list[Fault] = []
+    is_mirror = isinstance(declaration, Mirror)
     first, _ = walks = _walks(declaration)
     pattern = walks[backfill.is_second]
     after, seen, size = backfill.after, 0, 0
     for names in standing_entries(pattern, reader, after):
-        after, seen = tuple(names[name] for name in pattern.names), seen + 1
-        mending = mend(reader, declaration, names, backfill, limits)
-        changes += mending.changes
-        # What stands on both sides comes twice, and its conflict is told once.
-        if mending.conflict is not None and not (
-            backfill.is_second and reader.exists(first.fill(names))
-        ):
-            conflicts.append(mending.conflict)
-        size += sum(_size_of(value) for _, value in mending.changes)
+        after, seen = tuple([names[name] for name in pattern.names]), seen + 1
+        # What stands on both sides comes twice. A pair agrees then, or its conflict was told; a
+        # count that somebody has begun meanwhile may still be too small.
+        if not (backfill.is_second and is_mirror and reader.exists(first.fill(names))):
+            mending = mend(reader, declaration, names, backfill, limits)
+            changes += mending.changes
+            conflicts += filter(None, [mending.conflict])
+            size += sum(_size_of(value) for _, value in mending.changes)
         if seen == most or size > STEP_BYTES:
             break
     is_end = seen < most and size <= STEP_BYTES
