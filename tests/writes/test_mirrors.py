@@ -60,7 +60,7 @@ ADDED: list[tuple[str, dict[str, object], dict[str, object]]] = [
     ("joining", {"/users/ann/groups/b": True}, {"/groups/b/members/ann": True}),
     ("joining from the other side", {"/groups/b/members/ann": 5}, {"/users/ann/groups/b": 5}),
     ("leaving", {"/users/bob/groups/a": None}, {"/groups/a/members/bob": None}),
-    ("leaving what one is not in", {"/users/cat/groups/a": None}, {}),
+    ("leaving what one is not in, as a client would name both sides", {"/users/cat/groups/a": None}, {"/groups/a/members/cat": None}),
     ("a field below", {"/users/ann/groups/a/since": 2}, {"/groups/a/members/ann/since": 2}),
     ("the last field below", {"/users/ann/groups/a/since": None}, {"/groups/a/members/ann/since": None}),
     ("a priority", {"/users/bob/groups/a/.priority": 3}, {"/groups/a/members/bob/.priority": 3}),

@@ -133,6 +133,12 @@ class _Completion:
         if to_true:
             self._derive(there, None if self._became(here) is None else True, of=here)
             return
+        path, value = self.changes[numbers[0]]
+        if path == here:
+            # What a client names is written whatever stands there, and so is its other side: to
+            # look there would cost a third of planning the write.
+            self._add(there, value, of=here)
+            return
         if any(self.changes[number][0].contains(here) for number in numbers):
             self._derive(there, self._became(here), of=here)
             return
