@@ -35,6 +35,7 @@ class World:
     store: Store
     limits: Limits
     advised: list[tuple[Path, OrderBy]] = field(default_factory=list)
+    counted: list[tuple[Path, OrderBy]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.reads = Reads(
@@ -42,6 +43,7 @@ class World:
             self.limits,
             lambda _, order_by: order_by == KEY,
             lambda path, order_by: self.advised.append((path, order_by)),
+            lambda path, order_by: self.counted.append((path, order_by)),
         )
 
     def put(self, path: Path, value: Value) -> None:
@@ -107,13 +109,16 @@ async def test_truncated_objects_are_true(world: World) -> None:
         assert await world.reads.truncated(ROOT, 1, snapshot) == {"list": True, "people": True}
 
 
-async def test_a_query_without_an_index_is_advised_one(world: World) -> None:
+async def test_a_query_with_an_index_is_counted_and_one_without_is_advised_one(
+    world: World,
+) -> None:
     async with world.reads.snapshot() as snapshot:
         by_n = Query(by_child("n"), limit=2, keeps_last=True)
         chosen = await world.reads.chosen(PEOPLE_PATH, by_n, snapshot)
         assert [key for key, _ in chosen] == ["p198", "p199"]
         assert await world.reads.chosen(PEOPLE_PATH, Query(KEY, limit=1), snapshot)
     assert world.advised == [(PEOPLE_PATH, by_child("n"))]
+    assert world.counted == [(PEOPLE_PATH, KEY)]
 
 
 @pytest.mark.parametrize("count", [2, 600])

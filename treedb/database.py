@@ -21,7 +21,7 @@ from treedb.access import Access
 from treedb.background_backfill import BackgroundBackfill
 from treedb.clock import SystemClock
 from treedb.config import Limits
-from treedb.errors import InsufficientStorage, TreeError, Unavailable
+from treedb.errors import InsufficientStorage, Unavailable
 from treedb.first_value import NO_COPY, Claim, FirstValue
 from treedb.follower import Follower
 from treedb.index_advice import IndexAdvice
@@ -52,7 +52,7 @@ from treedb.writes.mend import Side
 from treedb.writes.request import EndSession, KeepCheck, RulesChange, Write
 from treedb.writes.rules_in_force import RulesInForce
 from treedb.writes.steps import Request
-from treedb.writes.writer import Batch, Outcome, Writer, Written
+from treedb.writes.writer import Batch, Outcome, Writer, Written, answer_sender
 
 log = logging.getLogger("treedb.database")
 
@@ -84,7 +84,7 @@ class Database:
         self._reader_check: asyncio.TimerHandle | None = None
         self._look: asyncio.TimerHandle | None = None
         advise = partial(IndexAdvice(clock).give, namespace)
-        self._reads = Reads(store, limits, self.is_indexed, advise)
+        self._reads = Reads(store, limits, self.is_indexed, advise, self._count_query)
         self._closing = False
 
     @classmethod
@@ -105,7 +105,7 @@ class Database:
         """Begin to take writes and to follow the journal."""
         self._loop = asyncio.get_running_loop()
         schedule = Schedule(self._loop.call_soon, self._loop.call_later)
-        follower = Follower(self._store, self._clock, self._access, schedule, _answer)
+        follower = Follower(self._store, self._clock, self._access, schedule, answer_sender)
         follower.start()
         self._started = Listening(self._reads, follower, self._writer, schedule)
         self._writer.start()
@@ -268,6 +268,10 @@ class Database:
             return True
         return order_by.name in self.ruleset.index_on(path)
 
+    def _count_query(self, path: Path, order_by: OrderBy) -> None:
+        if (coverage := self._follower.authority.coverage) is not None:
+            coverage.add_query(path, order_by.name)
+
     def index_progress(self) -> tuple[IndexProgress, ...]:
         """Return the indexes this database keeps, and how far each is built."""
         with self._store.snapshot() as snapshot:
@@ -386,14 +390,3 @@ class Database:
         if freed:
             log.warning("freed %d reader slots of processes that died", freed)
         self._reader_check = self._loop.call_later(READER_CHECK_SECONDS, self._check_readers)
-
-
-def _answer(outcome: Outcome) -> None:
-    """Resolve a sender's future, unless the sender has gone."""
-    assert isinstance(outcome.ticket, asyncio.Future)
-    if outcome.ticket.done():
-        return
-    if isinstance(outcome.result, TreeError):
-        outcome.ticket.set_exception(outcome.result)
-    else:
-        outcome.ticket.set_result(outcome.result)

@@ -56,7 +56,7 @@ class JsonText:
 class Reads:
     """The reads of one namespace; whether one is permitted is asked of the given snapshot.
 
-    `advise` is told of a query that no index covers.
+    `advise` is told of a query that no index covers, `count` of one that an index does.
     """
 
     def __init__(
@@ -65,11 +65,13 @@ class Reads:
         limits: Limits,
         is_indexed: Callable[[Path, OrderBy], bool],
         advise: Callable[[Path, OrderBy], None],
+        count: Callable[[Path, OrderBy], None],
     ) -> None:
         self._store = store
         self._limits = limits
         self._is_indexed = is_indexed
         self._advise = advise
+        self._count = count
         self._turns = asyncio.Semaphore(limits.reads_at_once)
         self._long_turns = asyncio.Semaphore(limits.long_reads_at_once)
         self._slice_turn = asyncio.Lock()  # of long reads
@@ -142,8 +144,8 @@ class Reads:
 
     async def chosen(self, path: Path, query: Query, snapshot: Snapshot) -> list[tuple[str, Value]]:
         """Return the children that a query chooses, in its order."""
-        if not self._is_indexed(path, query.order_by):
-            self._advise(path, query.order_by)
+        is_indexed = self._is_indexed(path, query.order_by)
+        (self._count if is_indexed else self._advise)(path, query.order_by)
         return await paced(read_query(snapshot.tree, snapshot.indexes, path, query, self._limits))
 
     async def chosen_json(self, chosen: list[tuple[str, Value]], form: Form) -> bytes:

@@ -228,6 +228,15 @@ def test_coverage_counts_reads_and_writes(server: LiveServer) -> None:
     assert page.headers["referrer-policy"] == "no-referrer"
 
 
+def test_coverage_counts_what_an_index_has_served(server: LiveServer) -> None:
+    text = b'{"rules": {".read": true, "list": {".indexOn": ["n", "m"]}}}'
+    server.ask("PUT", "/.settings/rules.json?ns=indexed", text, OWNER)
+    for _ in range(2):
+        server.ask("GET", "/list.json?ns=indexed&orderBy=%22n%22&limitToFirst=1")
+    report = server.ask("GET", "/.inspect/coverage.json?ns=indexed", headers=OWNER).json
+    assert {index["name"]: index["hits"] for index in report["indexes"]} == {"n": 2, "m": 0}
+
+
 def test_coverage_begins_anew_with_each_rules(server: LiveServer) -> None:
     server.ask("PUT", "/a.json?ns=anew", "1")
     for number in range(3):

@@ -6,6 +6,7 @@ write that is refused touches nothing; a write that the store cannot take is tri
 it does not take its neighbours with it. Nobody hears of a write before its commit is on disk.
 """
 
+import asyncio
 import logging
 import queue
 import threading
@@ -256,6 +257,17 @@ class Writer:
                 return True
             self._pause.wait(GROW_PAUSE_SECONDS)
         return False
+
+
+def answer_sender(outcome: Outcome) -> None:
+    """Resolve a sender's future, unless the sender has gone."""
+    assert isinstance(outcome.ticket, asyncio.Future)
+    if outcome.ticket.done():
+        return
+    if isinstance(outcome.result, TreeError):
+        outcome.ticket.set_exception(outcome.result)
+    else:
+        outcome.ticket.set_result(outcome.result)
 
 
 def _declared(progress: Iterable[IndexProgress]) -> set[IndexPlace]:
