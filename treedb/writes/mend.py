@@ -255,13 +255,14 @@ def _too_deep(path: Path, value: Value, limits: Limits) -> Fault | None:
 
 def _leaf_above(reader: Reader, path: Path) -> Path | None:
     """Return the place above one where a leaf stands, which a value there would replace."""
-    if reader.exists(path):
-        return None
     above = path.parent
-    while above is not None and not reader.exists(above):
+    while above is not None:
+        if next(reader.keys(above), None) is not None:
+            return None
+        if reader.exists(above):
+            return above
         above = above.parent
-    is_leaf = above is not None and next(reader.keys(above), None) is None
-    return above if is_leaf else None
+    return None
 
 
 def _size_of(value: Value) -> int:
