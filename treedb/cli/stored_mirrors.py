@@ -1,7 +1,8 @@
 """The mirrors and counts of one namespace, straight from its store.
 
-They are read in one snapshot, and mended in steps that leave a server its turns. What is still to be mended is kept in the store, so that a server's writes
-meet entries that agree, and goes on with the rest should this end early.
+They are read in one snapshot, and mended in steps that leave a server its turns. What is still to
+be mended is kept in the store, so that a server's writes meet entries that agree, and that it goes
+on with the rest should this end early.
 """
 
 import threading
