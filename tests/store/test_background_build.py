@@ -13,8 +13,9 @@ from treedb.config import DEFAULT_LIMITS
 from treedb.errors import MapFull
 from treedb.paths.path import Path
 from treedb.store import background_build
-from treedb.store.background_build import FULL_SECONDS, REPORT_SECONDS, BackgroundBuild
+from treedb.store.background_build import BackgroundBuild
 from treedb.store.index_definitions import IndexPlace, IndexState
+from treedb.store.pace import FAILED_SECONDS, REPORT_SECONDS
 from treedb.store.store import Store
 from treedb.tree.commit import Commit
 from treedb.tree.patch import Patch
@@ -234,7 +235,7 @@ def test_without_room_it_waits_and_then_goes_on(
     with pytest.raises(MapFull):
         build.step_if_due()
     assert states(store)["n"] == (IndexState.BUILDING, 0)
-    assert build.seconds_until_due() == FULL_SECONDS
+    assert build.seconds_until_due() == FAILED_SECONDS
     assert said(caplog)[1].startswith("building indexes waits for room: the database's map is full")
     build.step_if_due()
     assert states(store)["n"] == (IndexState.BUILDING, 0), "too early"

@@ -10,17 +10,15 @@ from collections.abc import Iterable
 
 from treedb.clock import SystemClock
 from treedb.errors import InsufficientStorage
+from treedb.store.index_build import BuildStep
 from treedb.store.index_definitions import IndexPlace, IndexProgress, IndexState
+from treedb.store.pace import Pace
 from treedb.store.store import Store
 
 log = logging.getLogger("treedb.indexes")
 
 # Children that one step indexes: some 10 ms, which is what a write may have to wait.
 STEP_CHILDREN = 500
-# Between two reports of a build that takes long.
-REPORT_SECONDS = 10.0
-# Until a build that found the disk full is tried again.
-FULL_SECONDS = 60.0
 
 
 class BackgroundBuild:
@@ -28,10 +26,8 @@ class BackgroundBuild:
 
     def __init__(self, store: Store, clock: SystemClock) -> None:
         self._store = store
-        self._clock = clock
+        self._pace = Pace(clock)
         self._pending: tuple[IndexProgress, ...] = ()
-        self._due_at = 0.0
-        self._reported_at = 0.0
 
     def look(self) -> None:
         """Find out what there is to build; called when indexes may have been declared."""
@@ -39,7 +35,7 @@ class BackgroundBuild:
             progress = snapshot.index_progress()
         pending = tuple(each for each in progress if each.state is not IndexState.COMPLETE)
         if pending and not self._pending:
-            self._reported_at = self._clock.monotonic()
+            self._pace.begin_reports()
         self._log_changes(pending, progress)
         self._pending = pending
 
@@ -60,32 +56,31 @@ class BackgroundBuild:
 
     def seconds_until_due(self) -> float | None:
         """Return how long to wait until the next step, None when there is nothing to build."""
-        return max(0.0, self._due_at - self._clock.monotonic()) if self._pending else None
+        return self._pace.seconds_until_due() if self._pending else None
 
     def step_if_due(self) -> tuple[()]:
         """Take one step when it is time; raises MapFull and StoreError, as a write does.
 
         No commit comes of it.
         """
-        start = self._clock.monotonic()
-        if not self._pending or start < self._due_at:
+        if not self._pending:
             return ()
-        self._due_at = start + FULL_SECONDS
         try:
-            with self._store.transaction() as transaction:
-                step = transaction.build_indexes(STEP_CHILDREN)
-                transaction.commit()
+            step = self._pace.run(self._step)
         except InsufficientStorage as error:
             log.warning("building indexes waits for room: %s", error.reason)
             raise
-        end = self._clock.monotonic()
-        self._due_at = end + (end - start)
-        if step.is_last or end - self._reported_at > REPORT_SECONDS:
-            self._report(end)
+        if step is not None and (self._pace.is_report_due() or step.is_last):
+            self._report()
         return ()
 
-    def _report(self, now: float) -> None:
-        self._reported_at = now
+    def _step(self) -> BuildStep:
+        with self._store.transaction() as transaction:
+            step = transaction.build_indexes(STEP_CHILDREN)
+            transaction.commit()
+        return step
+
+    def _report(self) -> None:
         self.look()
         for each in self._pending:
             self._tell(each.place, f"{each.state.value}, {each.children} children")
