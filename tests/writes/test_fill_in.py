@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given
 
 from treedb.config import DEFAULT_LIMITS
+from treedb.paths.path import Path
 from treedb.tree.values import Value, normal_form, with_value_at
-from treedb.writes.fill_in import Keys, filled_in, has_leaf_above
+from treedb.writes.fill_in import Additions, Keys, filled_in, has_leaf_above
 
 LEAVES = st.sampled_from([True, 0, 1, "x"])
 NAMES = st.sampled_from(["a", "b", "10", "2"])
@@ -58,3 +59,32 @@ def test_it_comes_to_the_same_as_one_after_the_other(
 )
 def test_a_leaf_above_a_place_is_noticed(raw: object, keys: Keys, found: bool) -> None:
     assert has_leaf_above(normal(raw), keys) is found
+
+
+ABOVE: list[tuple[tuple[str, ...], str, int | None]] = [
+    (("/a",), "/a", 0),
+    (("/a",), "/a/b/c", 0),
+    (("/a",), "/b", None),
+    (("/a/b", "/c"), "/c/d", 1),
+    (("/a/b", "/c"), "/a", None),
+    (("/",), "/a/b", 0),
+    ((), "/a", None),
+]
+
+
+@pytest.mark.parametrize("places, path, number", ABOVE)
+def test_the_change_above_a_place_is_found(
+    places: tuple[str, ...], path: str, number: int | None
+) -> None:
+    additions = Additions([(Path.parse(place), 1) for place in places])
+    assert additions.number_above(Path.parse(path)) == number
+
+
+def test_what_is_put_into_changes_leaves_the_given_ones_as_they_are() -> None:
+    given: list[tuple[Path, Value]] = [(Path(("a",)), {"x": 1}), (Path(("b",)), 2)]
+    additions = Additions(given)
+    assert not additions
+    additions.put(0, ("y", "z"), 3)
+    assert additions
+    assert additions.changes() == [(Path(("a",)), {"x": 1, "y": {"z": 3}}), (Path(("b",)), 2)]
+    assert given == [(Path(("a",)), {"x": 1}), (Path(("b",)), 2)]

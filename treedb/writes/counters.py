@@ -15,7 +15,7 @@ Worked example, `/groups/$gid/members` counted at `/groups/$gid/memberCount`:
     /groups/alpha = {"name": "Alpha"}       adds nothing: members and count are gone together
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from treedb.errors import InvalidData
 from treedb.paths.path import Path
@@ -26,7 +26,7 @@ from treedb.tree.overlay import Overlay
 from treedb.tree.patch import Patch
 from treedb.tree.reader import Reader
 from treedb.tree.values import Value, value_at
-from treedb.writes.fill_in import Keys, filled_in
+from treedb.writes.fill_in import Additions
 from treedb.writes.touched_entries import Names, touched_entries
 
 _CHILD = "$ a child"  # no name in a pattern holds a space
@@ -39,29 +39,24 @@ def count(patch: Patch, reader: Reader, counters: Sequence[Counter]) -> Patch:
     """
     if not counters:
         return patch
-    changes, derived = list(patch.changes), []
-    numbers = {path: number for number, (path, _) in enumerate(changes)}
-    corrections: dict[int, dict[Keys, Value]] = {}
+    corrections, derived = Additions(patch.changes), list[tuple[Path, Value]]()
     after = Overlay(reader, patch)
     for counter in counters:
         for place, difference in _differences(counter, patch, reader, after).items():
             # Less than nothing is left only of a count that a backfill has not come to yet.
             counted = max(0, _number(reader.get(place)) + difference) or None
-            number = _above(numbers, place)
+            number = corrections.number_above(place)
             if number is None:
                 if difference:
                     derived.append((place, counted))
                 continue
-            above, value = changes[number]
+            above, value = patch.changes[number]
             keys = above.relative(place)
             if not same_json(value_at(value, keys), counted):
-                corrections.setdefault(number, {})[keys] = counted
+                corrections.put(number, keys, counted)
     if not derived and not corrections:
         return patch
-    for number, corrected in corrections.items():
-        above, value = changes[number]
-        changes[number] = above, filled_in(value, corrected)
-    return Patch.of([*changes, *derived])
+    return Patch.of([*corrections.changes(), *derived])
 
 
 def _differences(counter: Counter, patch: Patch, reader: Reader, after: Reader) -> dict[Path, int]:
@@ -95,12 +90,6 @@ def _counts(counter: Counter, path: Path, value: Value, reader: Reader) -> Itera
                 "the server keeps; leave it out"
             )
         yield names
-
-
-def _above(numbers: Mapping[Path, int], place: Path) -> int | None:
-    """Return the number of the change that replaces a place at or above one, if one does."""
-    places = (Path(place.keys[:depth]) for depth in range(place.depth + 1))
-    return next((numbers[each] for each in places if each in numbers), None)
 
 
 def _number(value: Value) -> int:

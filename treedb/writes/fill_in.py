@@ -5,13 +5,45 @@ into each would copy the object of groups a million times. So they are put in to
 object is made anew once.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 from treedb.paths.order import sort_keys
+from treedb.paths.path import Path
 from treedb.tree.values import Value, children, is_object, priority_of, with_priority
 
 Keys: TypeAlias = tuple[str, ...]
+
+
+class Additions:
+    """The changes of a write, and what is to be put into the values of those above other places."""
+
+    def __init__(self, changes: Sequence[tuple[Path, Value]]) -> None:
+        self._changes = changes
+        self._numbers = {path: number for number, (path, _) in enumerate(changes)}
+        self._additions: dict[int, dict[Keys, Value]] = {}
+
+    def number_above(self, path: Path) -> int | None:
+        """Return the number of the change that replaces a place at or above one, if one does."""
+        if len(self._changes) == 1:
+            return 0 if self._changes[0][0].contains(path) else None
+        places = (Path(path.keys[:depth]) for depth in range(path.depth + 1))
+        return next((self._numbers[place] for place in places if place in self._numbers), None)
+
+    def put(self, number: int, keys: Keys, value: Value) -> None:
+        """Have a value some keys below the place of a change, None removing."""
+        self._additions.setdefault(number, {})[keys] = value
+
+    def __bool__(self) -> bool:
+        return bool(self._additions)
+
+    def changes(self) -> list[tuple[Path, Value]]:
+        """Return the changes with what was put into them."""
+        changes = list(self._changes)
+        for number, additions in self._additions.items():
+            path, value = changes[number]
+            changes[number] = path, filled_in(value, additions)
+        return changes
 
 
 def filled_in(value: Value, additions: Mapping[Keys, Value]) -> Value:

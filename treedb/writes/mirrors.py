@@ -36,7 +36,7 @@ from treedb.tree.overlay import Overlay
 from treedb.tree.patch import Patch
 from treedb.tree.reader import Reader
 from treedb.tree.values import Value, children, value_at
-from treedb.writes.fill_in import Keys, filled_in, has_leaf_above
+from treedb.writes.fill_in import Additions, has_leaf_above
 from treedb.writes.touched_entries import Names, touched_entries
 
 # What the names of a mirror stand for, in the order its source has them.
@@ -76,10 +76,8 @@ class _Completion:
     def __init__(self, changes: list[Change], reader: Reader, limits: Limits) -> None:
         self.changes = changes
         self._derived: list[Change] = []
-        # What is put into the value of a change, by the change's number.
-        self._additions: dict[int, dict[Keys, Value]] = {}
+        self._additions = Additions(changes)
         self._added = 0
-        self._numbers = {path: number for number, (path, _) in enumerate(changes)}
         self._reader = reader
         self._limits = limits
         self._overlay: Overlay | None = None
@@ -101,10 +99,7 @@ class _Completion:
         """Return the patch with all that was derived, itself if that is nothing."""
         if not self._added:
             return patch
-        for number, additions in self._additions.items():
-            path, value = self.changes[number]
-            self.changes[number] = path, filled_in(value, additions)
-        return Patch.of([*self.changes, *self._derived])
+        return Patch.of([*self._additions.changes(), *self._derived])
 
     def _touched(self, mirror: Mirror) -> dict[Bindings, _Entry]:
         touched: dict[Bindings, _Entry] = {}
@@ -118,7 +113,7 @@ class _Completion:
 
     def _became(self, path: Path) -> Value:
         """Return the value at a place after the changes; most are told by a change of all of it."""
-        number = self._above(path)
+        number = self._additions.number_above(path)
         if number is not None:
             place, value = self.changes[number]
             return value_at(value, place.relative(path))
@@ -163,7 +158,7 @@ class _Completion:
 
         Where a change replaces a place above both, it is put into that change's value.
         """
-        number = self._above(path)
+        number = self._additions.number_above(path)
         if number is not None and value is None:
             return  # it is gone with what that change replaces
         self._check_limits(path, value)
@@ -178,7 +173,7 @@ class _Completion:
                 f"{of} is mirrored at {path}, and the write of {place} leaves that out; write one "
                 "of them, or both alike"
             )
-        self._additions.setdefault(number, {})[keys] = value
+        self._additions.put(number, keys, value)
 
     def _check_limits(self, path: Path, value: Value) -> None:
         most = self._limits.fan_out
@@ -192,13 +187,6 @@ class _Completion:
                 f"the mirrored place {path} would reach {deepest} levels below the root; at most "
                 f"{self._limits.depth} are allowed"
             )
-
-    def _above(self, path: Path) -> int | None:
-        """Return the number of the change that replaces a place at or above one, if one does."""
-        if len(self.changes) == 1:
-            return 0 if self.changes[0][0].contains(path) else None
-        places = (Path(path.keys[:depth]) for depth in range(path.depth + 1))
-        return next((self._numbers[place] for place in places if place in self._numbers), None)
 
     # Both sides are touched
 
