@@ -45,6 +45,7 @@ REFUSED = [
     ('{"a":', [("Unexpected end of the file.", 5)]),
     ('{"a":1', [("Unexpected end of the file.", 6)]),
     ('{"a', [("The string has no end.", 1)]),
+    ('{"a\\', [("The string has no end.", 1)]),
     ("{a: 1}", [("Expected '\"'.", 1)]),
     ("{'a': 1}", [("Expected '\"'.", 1)]),
     ('{"a" 1}', [("Expected ':'.", 5)]),

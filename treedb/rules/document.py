@@ -234,7 +234,7 @@ class _Reader:
         """Read one escape; what is none is noted and stands for the character after it."""
         backslash, char = self.at, self.text[self.at + 1 : self.at + 2]
         if not self.text.startswith("\\", backslash):
-            if backslash == len(self.text):
+            if backslash >= len(self.text):  # an escape may have gone beyond the end
                 raise RuleSyntaxError(start, "The string has no end.", "close it with '\"'")
             code = ord(self.text[backslash])
             raise RuleSyntaxError(backslash, f"A string holds the control character {code}.")
